@@ -1,0 +1,21 @@
+"""Puts a transcriber on gRPC as ``attune.v1.SpeechRecognizer``."""
+
+from attune.v1 import asr_pb2_grpc
+from services.common.grpc_server import Hosted, stream_method
+from services.common.ports import Transcriber
+from services.common.wire.asr import CODEC
+
+NAME = "attune.v1.SpeechRecognizer"
+
+
+class SpeechRecognizerServicer:
+    """The service's one method, bound to a port."""
+
+    def __init__(self, port: Transcriber) -> None:
+        self.Recognize = stream_method("asr.recognize", port, CODEC)
+
+
+def hosted(port: Transcriber) -> Hosted:
+    """Return the service as the server hosts it."""
+    servicer = SpeechRecognizerServicer(port)
+    return Hosted(NAME, lambda server: asr_pb2_grpc.add_SpeechRecognizerServicer_to_server(servicer, server))

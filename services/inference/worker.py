@@ -1,0 +1,73 @@
+"""Runs model work off the event loop: a pool of threads with one compute thread each, and a bounded queue before it.
+
+On CPU two workers with one thread each do more than one worker with two (docs/benchmarks.md). Engines call ``run``.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
+
+from opentelemetry import context, trace
+
+from services.common.errors import Overloaded
+from services.common.types import StageTiming
+
+Result = TypeVar("Result")
+
+tracer = trace.get_tracer(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed(Generic[Result]):
+    """A result and what it cost."""
+
+    value: Result
+    timing: StageTiming
+
+
+class Workers:
+    """``count`` threads; at most ``queue_size`` jobs wait, the next caller is refused with Overloaded."""
+
+    def __init__(self, name: str, count: int, queue_size: int) -> None:
+        self._name = name
+        self._limit = count + queue_size
+        self._running = 0
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix=name, initializer=_use_one_compute_thread)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
+
+    async def run(self, job: Callable[[], Result]) -> Timed[Result]:
+        """Run ``job`` on a worker. A caller that is cancelled while its job waits takes the job with it."""
+        if self._running >= self._limit:
+            raise Overloaded(f"{self._name}: {self._limit} jobs are waiting or running", retry_after_s=1.0)
+        self._running += 1
+        try:
+            queued_ns = time.monotonic_ns()
+            parent = context.get_current()
+            return await asyncio.wrap_future(self._threads.submit(self._timed, job, queued_ns, parent))
+        finally:
+            self._running -= 1
+
+    def _timed(self, job: Callable[[], Result], queued_ns: int, parent: context.Context) -> Timed[Result]:
+        started_ns = time.monotonic_ns()
+        token = context.attach(parent)
+        try:
+            with tracer.start_as_current_span(f"{self._name}.compute") as span:
+                span.set_attribute("queue_us", (started_ns - queued_ns) // 1000)
+                value = job()
+        finally:
+            context.detach(token)
+        return Timed(value, StageTiming((started_ns - queued_ns) // 1000, (time.monotonic_ns() - started_ns) // 1000))
+
+
+def _use_one_compute_thread() -> None:
+    import torch  # here, so that a process whose engines need no torch does not load it
+
+    torch.set_num_threads(1)

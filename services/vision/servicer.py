@@ -1,0 +1,21 @@
+"""Puts an image encoder on gRPC as ``attune.v1.VisionEncoder``."""
+
+from attune.v1 import vision_pb2_grpc
+from services.common.grpc_server import Hosted, stream_method
+from services.common.ports import ImageEncoder
+from services.common.wire.vision import CODEC
+
+NAME = "attune.v1.VisionEncoder"
+
+
+class VisionEncoderServicer:
+    """The service's one method, bound to a port."""
+
+    def __init__(self, port: ImageEncoder) -> None:
+        self.Encode = stream_method("vision.encode", port, CODEC)
+
+
+def hosted(port: ImageEncoder) -> Hosted:
+    """Return the service as the server hosts it."""
+    servicer = VisionEncoderServicer(port)
+    return Hosted(NAME, lambda server: vision_pb2_grpc.add_VisionEncoderServicer_to_server(servicer, server))
