@@ -125,14 +125,6 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """Audio before ``until_us`` is decided; audio up to ``received_us`` has come in."""
-
-    until_us: int
-    received_us: int
-
-
-@dataclass(frozen=True, slots=True)
 class Warned:
     """Something about the input that the user should know; work goes on."""
 
@@ -157,6 +149,15 @@ class Coverage:
     transcribed_us: int
     silent_us: int
     dropped: tuple[Dropped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Audio before ``until_us`` is decided, as ``coverage`` says; audio up to ``received_us`` has come in."""
+
+    until_us: int
+    received_us: int
+    coverage: Coverage = Coverage(0, 0, 0)
 
 
 SpeechInput = RecognizeConfig | AudioChunk | Flush

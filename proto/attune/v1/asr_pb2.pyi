@@ -116,12 +116,14 @@ class Committed(_message.Message):
     def __init__(self, words: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., timing: _Optional[_Union[_common_pb2.StageTiming, _Mapping]] = ...) -> None: ...
 
 class Settled(_message.Message):
-    __slots__ = ("until_us", "received_us")
+    __slots__ = ("until_us", "received_us", "coverage")
     UNTIL_US_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_US_FIELD_NUMBER: _ClassVar[int]
+    COVERAGE_FIELD_NUMBER: _ClassVar[int]
     until_us: int
     received_us: int
-    def __init__(self, until_us: _Optional[int] = ..., received_us: _Optional[int] = ...) -> None: ...
+    coverage: Coverage
+    def __init__(self, until_us: _Optional[int] = ..., received_us: _Optional[int] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ...) -> None: ...
 
 class Notice(_message.Message):
     __slots__ = ("code", "message")

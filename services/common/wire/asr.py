@@ -115,6 +115,17 @@ def coverage_from_pb(message: pb.Coverage) -> Coverage:
     return Coverage(message.duration_us, message.transcribed_us, message.silent_us, dropped)
 
 
+def settled_to_pb(settled: Settled) -> pb.Settled:
+    """Return the message for how far the audio is decided."""
+    coverage = coverage_to_pb(settled.coverage)
+    return pb.Settled(until_us=settled.until_us, received_us=settled.received_us, coverage=coverage)
+
+
+def settled_from_pb(message: pb.Settled) -> Settled:
+    """Return how far the audio is decided."""
+    return Settled(message.until_us, message.received_us, coverage_from_pb(message.coverage))
+
+
 def output_to_pb(event: SpeechEvent) -> Message:  # one row per event: long, and flat
     """Return the response that carries one event."""
     match event:
@@ -130,8 +141,8 @@ def output_to_pb(event: SpeechEvent) -> Message:  # one row per event: long, and
         case Committed(words, timing):
             committed = pb.Committed(words=map(word_to_pb, words), timing=timing_to_pb(timing))
             return pb.RecognizeResponse(committed=committed)
-        case Settled(until_us, received_us):
-            return pb.RecognizeResponse(settled=pb.Settled(until_us=until_us, received_us=received_us))
+        case Settled():
+            return pb.RecognizeResponse(settled=settled_to_pb(event))
         case Marker(marker):
             return pb.RecognizeResponse(marker=common_pb2.Marker(marker=marker))
         case Warned(code, text):
@@ -159,7 +170,7 @@ def output_from_pb(message: Message) -> SpeechEvent:  # one row per event: long,
                 tuple(map(word_from_pb, message.committed.words)), timing_from_pb(message.committed.timing)
             )
         case "settled":
-            return Settled(message.settled.until_us, message.settled.received_us)
+            return settled_from_pb(message.settled)
         case "marker":
             return Marker(message.marker.marker)
         case "warning":
