@@ -129,8 +129,14 @@ def error_of(code: str, message: str, *, param: str | None = None) -> AttuneErro
     return TABLE.get(code, Internal)(message, param=param)
 
 
-def shown(error: BaseException) -> AttuneError:
-    """Return what the caller may see of any exception; of a group, its first member."""
+def first_cause(error: BaseException) -> BaseException:
+    """Return the exception itself, or the first member of a group, however deep."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return error if isinstance(error, AttuneError) else Internal(INTERNAL_TEXT)
+    return error
+
+
+def shown(error: BaseException) -> AttuneError:
+    """Return what the caller may see of any exception."""
+    cause = first_cause(error)
+    return cause if isinstance(cause, AttuneError) else Internal(INTERNAL_TEXT)

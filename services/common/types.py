@@ -19,6 +19,9 @@ class Encoding(StrEnum):
     FILE = "file"
 
 
+SAMPLE_BYTES = {Encoding.PCM_S16LE: 2, Encoding.PCM_F32LE: 4, Encoding.MULAW: 1, Encoding.ALAW: 1}
+
+
 class Relation(StrEnum):
     """Where a frame lies in time, seen from a phrase."""
 
@@ -65,6 +68,11 @@ class RecognizeConfig:
     model: str = ""
     partials: bool = True
     start_us: int = 0
+
+    @property
+    def bytes_per_s(self) -> int:
+        """Bytes of one second of audio; 0 for containers, whose bytes say nothing of time."""
+        return SAMPLE_BYTES.get(self.encoding, 0) * self.channels * self.sample_rate_hz
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,27 @@
+"""Every metric's name, in one place; wrappers and watchers increment them, never the business itself."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+STAGE_CALLS = Counter("attune_stage_calls", "Calls to a stage by how they ended.", ["stage", "outcome"])
+STAGE_SECONDS = Histogram(
+    "attune_stage_seconds",
+    "Time from a call's start to its end; for live sessions that is the session's length.",
+    ["stage"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3600),
+)
+SESSIONS = Gauge("attune_sessions", "Live sessions now.")
+SESSIONS_ENDED = Counter("attune_sessions_ended", "Live sessions by how they ended.", ["reason"])
+COMMIT_LAG_SECONDS = Histogram(
+    "attune_commit_lag_seconds",
+    "From a word's end in the audio to its commit, measured on the audio that has come in.",
+    buckets=(0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 13, 21),
+)
+IMAGES = Counter("attune_images", "Live images by what became of them.", ["status"])
+OUTAGES = Counter("attune_outages", "Times a live session lost a stage and opened it again.", ["stage"])
+UNDURABLE_SESSIONS = Gauge("attune_undurable_sessions", "Live sessions whose events cannot be stored right now.")
+LOOP_STALL_SECONDS = Histogram(
+    "attune_loop_stall_seconds",
+    "How late the event loop wakes a 10 ms sleeper.",
+    buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1),
+)
+LOOP_STALL_P99_SECONDS = Gauge("attune_loop_stall_p99_seconds", "P99 of the same over the last minute.")

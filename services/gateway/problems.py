@@ -1,0 +1,69 @@
+"""Errors as HTTP answers: RFC 9457 problem details, the same for ours, FastAPI's and those nobody foresaw."""
+
+import math
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from services.common.errors import TABLE, AttuneError, InvalidInput, NotFound, shown
+
+log = structlog.get_logger(__name__)
+
+
+def problem(error: AttuneError, request_id: str) -> JSONResponse:
+    """Return the problem document for an error, with ``Retry-After`` where waiting helps."""
+    body = {
+        "type": f"urn:attune:error:{error.code}",
+        "title": error.code.replace("_", " "),
+        "status": error.http,
+        "detail": error.message,
+        "code": error.code,
+        "request_id": request_id,
+        "retryable": error.retryable,
+    }
+    if error.param is not None:
+        body["param"] = error.param
+    headers = {}
+    if error.retry_after_s is not None or error.http in (429, 503):
+        headers["Retry-After"] = str(math.ceil(error.retry_after_s or 1))
+    return JSONResponse(body, error.http, headers, media_type="application/problem+json")
+
+
+def error_of_http(error: HTTPException) -> AttuneError:
+    """Return the table's error for one that Starlette raised itself."""
+    by_status = {row.http: row for row in TABLE.values()}
+    row = by_status.get(error.status_code, NotFound if error.status_code == 405 else InvalidInput)
+    return row(str(error.detail))
+
+
+def error_of_validation(error: RequestValidationError) -> InvalidInput:
+    """Return the first thing that is wrong with a request, naming the field."""
+    found = error.errors()[0]
+    path = [str(step) for step in found["loc"] if step not in ("body", "query")]
+    param = ".".join(path) or None
+    return InvalidInput(f"{param or 'request'}: {found['msg']}", param=param)
+
+
+def install_problems(app: FastAPI) -> None:
+    """Make the app answer every error as a problem."""
+
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        match error:
+            case RequestValidationError():
+                seen: AttuneError = error_of_validation(error)
+            case HTTPException():
+                seen = error_of_http(error)
+            case _:
+                seen = shown(error)
+        if seen.http == 500:
+            log.error("request_failed", exc_info=error)
+        response = problem(seen, request.state.request_id)
+        if isinstance(error, HTTPException):
+            response.status_code = error.status_code
+        return response
+
+    for kind in (AttuneError, HTTPException, RequestValidationError, ExceptionGroup):
+        app.add_exception_handler(kind, answer)
