@@ -17,8 +17,6 @@ from services.gateway.kept import Kept
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-RETRY_EVERY_S = 0.25
-
 
 @dataclass(frozen=True, slots=True)
 class Outage:
@@ -27,6 +25,7 @@ class Outage:
     patience_s: float
     notice: Callable[[AttuneError | None], Awaitable[None]]
     from_start: bool = False  # bear an upstream that was never there, too
+    pause_s: float = 0.25  # between attempts
 
 
 class _Attempts(Generic[In, Out]):
@@ -61,7 +60,7 @@ class _Attempts(Generic[In, Out]):
             await self._outage.notice(error)
         if time.monotonic() - self._lost_at_s > self._outage.patience_s:
             raise error
-        await asyncio.sleep(RETRY_EVERY_S)
+        await asyncio.sleep(self._outage.pause_s)
 
 
 def with_replay(port: Port[In, Out], keep: Callable[[], Kept[In, Out]], outage: Outage) -> Port[In, Out]:

