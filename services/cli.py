@@ -43,7 +43,7 @@ def up(
     from services.gateway.settings import GatewaySettings
     from services.stack import CannotStart, PortBusy, StackSettings
 
-    gateway = GatewaySettings().with_changes(host=host, port=port)
+    gateway = GatewaySettings.read(host=host, port=port)
     settings = StackSettings()
     if check:
         show(settings)
@@ -159,7 +159,7 @@ def gateway(
     """Serve the gateway alone; its upstreams and Redis are settings."""
     from services.gateway.settings import GatewaySettings
 
-    settings = GatewaySettings().with_changes(host=host, port=port)
+    settings = GatewaySettings.read(host=host, port=port)
     if check:
         show(settings)
         return
@@ -205,6 +205,91 @@ async def server_at(url: str | None) -> AsyncGenerator[tuple[str, int | None], N
         yield started_url, pid
 
 
+@app.command()
+def stream(
+    audio: Annotated[Path | None, typer.Argument(help="A sound file; without it the microphone is used.")] = None,
+    images: Annotated[Path | None, typer.Option(help="A folder of pictures, with a timeline.json or not.")] = None,
+    out: Annotated[Path, typer.Option(help="Where pictures, captions and the session are written.")] = Path(
+        "attune-out"
+    ),
+    seconds: Annotated[float, typer.Option(min=1, help="How long to listen to the microphone.")] = 3600.0,
+    url: Url = None,
+) -> None:
+    """Stream a recording, or the microphone, and pictures in real time; show captions and what they are about."""
+    run(_stream(audio, images, out, seconds, url))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the result is written.")] = Path("demo-out"), url: Url = None
+) -> None:
+    """Stream the example talk: a tour of six photographs."""
+    tour = Path(__file__).parents[1] / "examples" / "tour"
+    run(_stream(tour / "talk.wav", tour, out, 0, url))
+
+
+async def _stream(audio: Path | None, images: Path | None, out: Path, seconds: float, url: str | None) -> int:
+    from attune_client import AttuneError
+    from attune_client.stream import stream_files, stream_microphone
+
+    try:
+        async with server_at(url) as (address, _):
+            if audio is None:
+                summary = await stream_microphone(address, seconds, images, out)
+            else:
+                summary = await stream_files(address, audio, images, out)
+    except AttuneError as error:
+        fail(error)
+    typer.echo(
+        f"{summary.words} words, {summary.matched} of {summary.phrases} phrases about one of {summary.images} images; "
+        f"95 % of words stood within {summary.word_lag_p95_ms} ms. Written to {out}/: "
+        + ", ".join(str(path.relative_to(out)) for path in summary.files)
+    )
+    return 1 if summary.faults else 0
+
+
+async def _bench(name: str, url: str | None, as_json: bool) -> int:
+    import importlib
+
+    from attune_client import AttuneError
+    from bench.measure import Target
+    from bench.report import show as show_figures
+
+    module = importlib.import_module(f"bench.{name}")
+    try:
+        async with server_at(url) as (address, pid):
+            figures = await module.run(Target(address, pid))
+    except AttuneError as error:
+        fail(error)
+    return show_figures(figures, module.BARS, in_json=as_json)
+
+
+@bench_app.command("demo")
+def bench_demo(url: Url = None, as_json: JsonOutput = False) -> None:
+    """Stream the example talk and count phrases matched with the right picture and region."""
+    run(_bench("demo", url, as_json))
+
+
+@bench_app.command("live")
+def bench_live(url: Url = None, as_json: JsonOutput = False) -> None:
+    """Stream 44 s of real speech: word lag, alignment delay, loop stalls, memory."""
+    run(_bench("live", url, as_json))
+
+
+@bench_app.command("rest")
+def bench_rest(url: Url = None, as_json: JsonOutput = False) -> None:
+    """Send 20 requests of 10 s of speech and 3 images: time of each stage and of the whole."""
+    run(_bench("rest", url, as_json))
+
+
+def run(work: Coroutine[Any, Any, int]) -> NoReturn:
+    """Run a coroutine and exit with the code it returns."""
+    try:
+        raise typer.Exit(asyncio.run(work))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
 def main() -> None:
     """Run the command; settings that are wrong end it with a line each and exit 2."""
     try:
@@ -213,11 +298,6 @@ def main() -> None:
         for found in error.errors(include_url=False):
             typer.echo(f"attune: {'.'.join(map(str, found['loc'])) or 'settings'}: {found['msg']}", err=True)
         sys.exit(2)
-
-
-def run(work: Coroutine[Any, Any, int]) -> NoReturn:
-    """Run a coroutine and exit with the code it returns."""
-    raise typer.Exit(asyncio.run(work))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class ProcessSettings(BaseSettings):
             raise ValueError(f"unknown settings {', '.join(unknown)}; known: {', '.join(sorted(known))}")
         return values
 
-    def with_changes(self, **changes: Any) -> Self:
-        """Return a copy with some values replaced and validated; None leaves a value as it is."""
-        kept = {key: value for key, value in changes.items() if value is not None}
-        return type(self).model_validate({**self.model_dump(), **kept})
+    @classmethod
+    def read(cls, **given: Any) -> Self:
+        """Return the settings; a value that is given and not None wins over the environment."""
+        return cls(**{key: value for key, value in given.items() if value is not None})
