@@ -1,0 +1,241 @@
+"""The image encoder as a port: order, limits, failures, and callers that leave."""
+
+import asyncio
+from contextlib import aclosing
+
+import numpy as np
+import pytest
+
+from services.common.deadlines import Deadline
+from services.common.errors import InvalidInput, Overloaded
+from services.common.ports import Call
+from services.common.types import EncodeConfig, EncodedFrame, FailedFrame, Image, StageTiming
+from services.inference.worker import Timed
+from services.vision.decode import DecodeLimits
+from services.vision.engine import EncoderLimits, GridImageEncoder, Network
+from services.vision.frame import Features
+from tests.unit.vision.files import encoded, plain
+
+NAMES = ("dark", "bright")
+GOOD = encoded(plain((64, 64), "white"))
+IN_WORK = 3
+NO_DEADLINE = Call()
+
+
+class BrightnessModel:
+    """Knows dark from bright."""
+
+    def __init__(self):
+        self.encoded = 0
+
+    def encode(self, pixels):
+        self.encoded += 1
+        bright = float(pixels.mean() / 255)
+        pooled = np.array([1 - bright, bright], np.float16)
+        return Features(np.tile(pooled, (2, 2, 1)), pooled, np.array([bright], np.float32), device_us=5)
+
+
+class InlineDecoders:
+    """Runs decoders' jobs at once, or when the gate opens; counts those begun."""
+
+    def __init__(self):
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.begun = 0
+
+    async def run(self, job, *args):
+        self.begun += 1
+        await self.gate.wait()
+        return job(*args)
+
+
+class InlineWorkers:
+    """Runs workers' jobs at once; refuses them when told to be full."""
+
+    def __init__(self):
+        self.full = False
+
+    async def run(self, job):
+        if self.full:
+            raise Overloaded("no room", retry_after_s=1.0)
+        return Timed(job(), StageTiming(queue_us=3, compute_us=4))
+
+
+class Bench:
+    """An encoder and the fakes it stands on."""
+
+    def __init__(self):
+        self.model, self.decoders, self.workers = BrightnessModel(), InlineDecoders(), InlineWorkers()
+        limits = EncoderLimits(10_000, IN_WORK, DecodeLimits(100_000, 448))
+        self.encoder = GridImageEncoder(Network("brightness", self.model, NAMES), self.decoders, self.workers, limits)
+
+    async def answers(self, *inputs, call=NO_DEADLINE):
+        async with aclosing(self.encoder(stream(inputs), call)) as outputs:
+            return {answer.id: answer async for answer in outputs}
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+async def stream(inputs):
+    for item in inputs:
+        yield item
+
+
+def images(count):
+    return [Image(str(number), number, GOOD) for number in range(count)]
+
+
+async def turns(count=50):
+    """Let all other tasks run as far as they can."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_every_image_is_answered_then_the_stream_ends(bench):
+    """More images than may be in work at once all get their frame."""
+    answers = await bench.answers(EncodeConfig(), *images(10))
+    assert sorted(answers, key=int) == [str(number) for number in range(10)]
+    frame = answers["7"]
+    assert isinstance(frame, EncodedFrame)
+    assert (frame.pts_us, frame.labels[0].text, frame.report.format) == (7, "bright", "PNG")
+    assert (frame.timing.device_us, frame.timing.compute_us >= 4, frame.timing.queue_us >= 3) == (5, True, True)
+
+
+async def test_no_images_no_answers(bench):
+    """A configuration alone ends at once."""
+    assert await bench.answers(EncodeConfig("brightness")) == {}
+
+
+@pytest.mark.parametrize("inputs", [[], [Image("0", 0, GOOD)]])
+async def test_the_configuration_comes_first(bench, inputs):
+    """A stream that begins otherwise is refused."""
+    with pytest.raises(InvalidInput, match="configuration"):
+        await bench.answers(*inputs)
+
+
+async def test_the_configuration_comes_once(bench):
+    """A second configuration is an error of the stream, not a lost message."""
+    with pytest.raises(InvalidInput, match="once"):
+        await bench.answers(EncodeConfig(), EncodeConfig())
+
+
+async def test_an_unknown_model_is_refused_by_its_parameter(bench):
+    """The error says which field is wrong and what there is."""
+    with pytest.raises(InvalidInput, match="brightness") as caught:
+        await bench.answers(EncodeConfig("resnet"))
+    assert caught.value.param == "model"
+
+
+async def test_bad_images_fail_alone(bench):
+    """Empty, broken, unknown and oversized files fail with their codes; their neighbours are encoded."""
+    bad = {"empty": b"", "broken": GOOD[:50], "unknown": b"hello", "long": bytes(10_001)}
+    bad["wide"] = encoded(plain((400, 400)))
+    inputs = [Image("first", 0, GOOD), *(Image(name, 0, data) for name, data in bad.items()), Image("last", 0, GOOD)]
+    answers = await bench.answers(EncodeConfig(), *inputs)
+    codes = {name: answer.code for name, answer in answers.items() if isinstance(answer, FailedFrame)}
+    assert codes == {
+        "empty": "invalid_input",
+        "broken": "invalid_input",
+        "unknown": "unsupported_media",
+        "long": "too_large",
+        "wide": "too_large",
+    }
+    assert bench.model.encoded == 2
+
+
+async def test_a_full_queue_fails_the_image_not_the_stream(bench):
+    """An image for which there is no room is answered as overloaded."""
+    bench.workers.full = True
+    answers = await bench.answers(EncodeConfig(), *images(1))
+    assert answers["0"].code == "overloaded"
+
+
+async def test_images_past_their_deadline_are_not_encoded(bench):
+    """An answer that nobody can wait for is not worked on."""
+    bench.decoders.gate.clear()
+    answers = await bench.answers(EncodeConfig(), *images(2), call=Call(deadline=Deadline.after(-1)))
+    assert {answer.code for answer in answers.values()} == {"deadline_exceeded"}
+    assert bench.model.encoded == 0
+
+
+async def test_images_are_in_work_side_by_side_and_bounded(bench):
+    """As many images as allowed are decoded at once; the stream is read one further and no more."""
+    bench.decoders.gate.clear()
+    read = []
+
+    async def inputs():
+        yield EncodeConfig()
+        for image in images(10):
+            read.append(image.id)
+            yield image
+
+    async with aclosing(bench.encoder(inputs(), Call())) as outputs:
+        first = asyncio.create_task(anext(outputs))
+        await turns()
+        assert (bench.decoders.begun, len(read)) == (IN_WORK, IN_WORK + 1)
+        bench.decoders.gate.set()
+        await first
+
+
+async def test_a_slow_reader_holds_the_stream_back(bench):
+    """Answers that nobody fetches are bounded too."""
+    async with aclosing(bench.encoder(stream([EncodeConfig(), *images(100)]), Call())) as outputs:
+        await anext(outputs)
+        await turns(500)
+        assert bench.model.encoded <= 2 * IN_WORK + 1
+
+
+async def test_an_answer_does_not_wait_for_the_next_input(bench):
+    """A frame comes out while the client still sends."""
+    more = asyncio.Event()
+
+    async def inputs():
+        yield EncodeConfig()
+        yield Image("0", 0, GOOD)
+        await more.wait()
+
+    async with aclosing(bench.encoder(inputs(), Call())) as outputs:
+        assert (await anext(outputs)).id == "0"
+        more.set()
+        assert [answer async for answer in outputs] == []
+
+
+async def test_inputs_that_fail_fail_the_stream_with_their_own_error(bench):
+    """The error of the input stream is the error of the port, not a group of errors."""
+
+    async def inputs():
+        yield EncodeConfig()
+        yield Image("0", 0, GOOD)
+        raise InvalidInput("a request without an item")
+
+    with pytest.raises(InvalidInput, match="without an item"):
+        async for _ in bench.encoder(inputs(), Call()):
+            pass
+
+
+async def test_a_caller_that_closes_the_stream_costs_no_device_time(bench):
+    """Images that were being decoded when the caller left are not encoded."""
+    outputs = bench.encoder(stream([EncodeConfig(), Image("0", 0, GOOD), *images(5)]), Call())
+    await anext(outputs)
+    bench.decoders.gate.clear()
+    encoded_before = bench.model.encoded
+    await outputs.aclose()
+    bench.decoders.gate.set()
+    await turns()
+    assert bench.model.encoded == encoded_before
+
+
+async def test_a_cancelled_caller_leaves_nothing_behind(bench):
+    """Cancelling the task that reads ends every task of the stream."""
+    bench.decoders.gate.clear()
+    before = asyncio.all_tasks()
+    reader = asyncio.create_task(bench.answers(EncodeConfig(), *images(5)))
+    await turns()
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert asyncio.all_tasks() == before
+    assert bench.model.encoded == 0
