@@ -1,0 +1,82 @@
+"""The Python client of Attune: live sessions, the REST calls, and streaming of recorded talks.
+
+Standalone: it needs no part of the server.
+"""
+
+from attune_client.errors import AttuneError, SessionClosed
+from attune_client.events import (
+    Ack,
+    Alignment,
+    Box,
+    Committed,
+    Coverage,
+    Degraded,
+    Dropped,
+    Event,
+    Failed,
+    Flow,
+    Frame,
+    GenerationDelta,
+    GenerationDone,
+    GoingAway,
+    Label,
+    Marker,
+    Partial,
+    Recovered,
+    Region,
+    Score,
+    ScoredRegion,
+    SessionEnded,
+    SessionReady,
+    SpeechStarted,
+    SpeechStopped,
+    Unknown,
+    Warned,
+    Word,
+)
+from attune_client.rest import AlignmentResult, Attune, ImageError, ImageResult, Model
+from attune_client.session import Session, connect
+from attune_client.transcript import Transcript
+from attune_client.wire import SessionOptions
+
+__all__ = [
+    "Ack",
+    "Alignment",
+    "AlignmentResult",
+    "Attune",
+    "AttuneError",
+    "Box",
+    "Committed",
+    "Coverage",
+    "Degraded",
+    "Dropped",
+    "Event",
+    "Failed",
+    "Flow",
+    "Frame",
+    "GenerationDelta",
+    "GenerationDone",
+    "GoingAway",
+    "ImageError",
+    "ImageResult",
+    "Label",
+    "Marker",
+    "Model",
+    "Partial",
+    "Recovered",
+    "Region",
+    "Score",
+    "ScoredRegion",
+    "Session",
+    "SessionClosed",
+    "SessionEnded",
+    "SessionOptions",
+    "SessionReady",
+    "SpeechStarted",
+    "SpeechStopped",
+    "Transcript",
+    "Unknown",
+    "Warned",
+    "Word",
+    "connect",
+]
