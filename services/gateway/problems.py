@@ -13,12 +13,12 @@ from services.common.errors import TABLE, AttuneError, InvalidInput, NotFound, s
 log = structlog.get_logger(__name__)
 
 
-def problem(error: AttuneError, request_id: str) -> JSONResponse:
-    """Return the problem document for an error, with ``Retry-After`` where waiting helps."""
+def problem(error: AttuneError, request_id: str, status: int | None = None) -> JSONResponse:
+    """Return the problem document for an error, with ``Retry-After`` where waiting helps; ``status`` if not its own."""
     body = {
         "type": f"urn:attune:error:{error.code}",
         "title": error.code.replace("_", " "),
-        "status": error.http,
+        "status": status or error.http,
         "detail": error.message,
         "code": error.code,
         "request_id": request_id,
@@ -29,7 +29,7 @@ def problem(error: AttuneError, request_id: str) -> JSONResponse:
     headers = {}
     if error.retry_after_s is not None or error.http in (429, 503):
         headers["Retry-After"] = str(math.ceil(error.retry_after_s or 1))
-    return JSONResponse(body, error.http, headers, media_type="application/problem+json")
+    return JSONResponse(body, status or error.http, headers, media_type="application/problem+json")
 
 
 def error_of_http(error: HTTPException) -> AttuneError:
@@ -60,10 +60,8 @@ def install_problems(app: FastAPI) -> None:
                 seen = shown(error)
         if seen.http == 500:
             log.error("request_failed", exc_info=error)
-        response = problem(seen, request.state.request_id)
-        if isinstance(error, HTTPException):
-            response.status_code = error.status_code
-        return response
+        status = error.status_code if isinstance(error, HTTPException) else None
+        return problem(seen, request.state.request_id, status)
 
     for kind in (AttuneError, HTTPException, RequestValidationError, ExceptionGroup):
         app.add_exception_handler(kind, answer)

@@ -60,7 +60,7 @@ async def serve_gateway(settings: GatewaySettings, on_listening: Callable[[int],
         ws="websockets-sansio",
         # Deflate would cost half a megabyte a socket for media that do not compress.
         ws_per_message_deflate=False,
-        ws_max_size=2 * settings.max_image_bytes,
+        ws_max_size=2 * max(settings.max_image_bytes, settings.max_audio_frame_bytes),
         ws_ping_interval=20.0,
         timeout_graceful_shutdown=2,
         server_header=False,
