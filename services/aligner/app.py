@@ -1,0 +1,47 @@
+"""Opens the aligner: checks and loads the weights, then yields the port. `attune serve` and the tests use it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+
+from services.aligner.classes import COUNT, SPACE
+from services.aligner.engine import PhraseAligner
+from services.aligner.models.fake import FakeScorer
+from services.aligner.scorer import Scorer
+from services.aligner.settings import AlignerSettings
+from services.common.ports import Aligner
+from services.common.types import RegionTokens
+from services.inference.worker import Workers
+
+
+@asynccontextmanager
+async def open_aligner(settings: AlignerSettings) -> AsyncGenerator[Aligner, None]:
+    """Yield the aligner when it is ready: weights checked and loaded, class names embedded, one phrase scored.
+
+    FileNotFoundError or ValueError when the weights are missing or not the ones expected.
+    """
+    async with Workers("aligner", settings.workers, settings.queue_size) as workers:
+        scorer = (await workers.run(lambda: _scorer(settings))).value
+        yield PhraseAligner(scorer, workers, settings)
+
+
+def _scorer(settings: AlignerSettings) -> Scorer[Any, Any]:
+    if settings.model == "fake":
+        return FakeScorer(settings.max_cells)
+    # Here, so that a process with the fake needs no torch.
+    from services.aligner.models.conse_minilm import ConseMiniLMScorer
+    from services.inference.device import pick_device
+
+    scorer = ConseMiniLMScorer(pick_device(settings.device), settings.max_cells)
+    _warm_up(scorer)
+    return scorer
+
+
+def _warm_up(scorer: Scorer[Any, Any]) -> None:
+    cells = np.full((14 * 14, COUNT), 1 / COUNT, np.float16)
+    view = scorer.view(RegionTokens(SPACE, 14, 14, COUNT, cells.tobytes(), cells[0].tobytes()))
+    reading = scorer.read("here you can see what a phrase of this length takes")
+    scorer.semantic(reading, [view])
+    scorer.heat(reading, view)
