@@ -1,17 +1,20 @@
 """Starts `attune up` for tests, talks to it over raw sockets, and ends it."""
 
+import asyncio
 import json
 import struct
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosedError
 
 from services.child import tail
 
@@ -33,10 +36,9 @@ class Running:
 
     def child(self, name: str) -> psutil.Process:
         """Return the process of one part; LookupError when it is not there now."""
-        needle = {"gateway": "gateway", "redis": "redis-server"}.get(name, name)
         for process in psutil.Process(self.process.pid).children():
             command = process.cmdline()
-            if any(part == needle or part.endswith("/" + needle) or part.startswith(needle + " ") for part in command):
+            if name in command or (name == "redis" and "redis-server" in command[0]):
                 return process
         raise LookupError(name)
 
@@ -66,6 +68,14 @@ def running_stack(home: Path, env: dict[str, str]) -> Iterator[Running]:
             process.stdout.close()
 
 
+async def eventually(condition: Callable[[], bool], within_s: float = 20.0) -> None:
+    """Wait until another process has made the condition true; AssertionError when it does not in time."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {within_s} s"
+        await asyncio.sleep(0.1)
+
+
 def media(kind: int, seq: int, pts_us: int, payload: bytes) -> bytes:
     """Return a binary frame of the live protocol."""
     return struct.pack(">B3xIQ", kind, seq, pts_us) + payload
@@ -92,8 +102,9 @@ class Talk:
 
     async def rest(self) -> list[dict[str, Any]]:
         """Read events until the server closes; return all of the session."""
-        async for message in self.socket:
-            self.events.append(json.loads(message))
+        with suppress(ConnectionClosedError):  # any code but 1000 and 1001; the tests look at it
+            async for message in self.socket:
+                self.events.append(json.loads(message))
         return self.events
 
     async def end(self) -> list[dict[str, Any]]:

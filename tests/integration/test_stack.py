@@ -1,0 +1,190 @@
+"""`attune up`: what happens when parts die, ports are taken, and the end comes."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tests.integration.test_stream import picture, sound
+from tests.running import Running, eventually, media, running_stack, talking
+
+FAKES = {f"ATTUNE_{name}_MODEL": "fake" for name in ("ASR", "VISION", "ALIGNER")}
+BACK_WITHIN_S = 10
+
+
+@pytest.fixture
+def stack(tmp_path: Path):
+    """Run a stack of its own for one test."""
+    with running_stack(
+        tmp_path, {**os.environ, **FAKES, "ATTUNE_UP_HANG_S": "2", "ATTUNE_UP_CHECK_EVERY_S": "0.5"}
+    ) as running:
+        yield running
+
+
+def pids(running: Running) -> dict[str, int]:
+    """Return the process id of every part."""
+    return {name: running.child(name).pid for name in running.processes}
+
+
+async def until_ready(running: Running, within_s: float = BACK_WITHIN_S) -> None:
+    """Wait until the gateway says that everything is there."""
+    deadline = time.monotonic() + within_s
+    async with httpx.AsyncClient(base_url=running.url) as http:
+        while time.monotonic() < deadline:
+            try:
+                if (await http.get("/readyz")).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                pass
+            await asyncio.sleep(0.1)
+    raise AssertionError(f"not ready within {within_s} s")
+
+
+@pytest.mark.parametrize("name", ["asr", "vision", "aligner"])
+async def test_a_killed_service_comes_back_and_the_session_loses_nothing(stack: Running, name: str):
+    """A live session outlives a kill -9 of any service: all words come, once, and nothing else dies."""
+    before = pids(stack)
+    async with talking(stack) as talk:
+        for seq in range(1, 61):
+            if seq == 20:
+                os.kill(before[name], signal.SIGKILL)
+            if seq == 22:
+                await talk.send(media(2, 1, 1_100_000, picture()))
+            await talk.send(media(1, seq, (seq - 1) * 50_000, sound(0.05)))
+            await asyncio.sleep(0.03)
+        events = await talk.end()
+    words = [word for event in talk.of("transcript.committed") for word in event["words"]]
+    assert [word["text"] for word in words] == ["w0", "w1", "w2", "w3", "w4", "w5"]
+    assert [word["id"] for word in words] == [1, 2, 3, 4, 5, 6]
+    coverage = events[-1]["coverage"]
+    assert coverage["transcribed_us"] + coverage["silent_us"] == coverage["duration_us"] == 3_000_000
+    assert talk.of("frame")[0]["status"] == "seen"
+    aligned = [word_id for event in talk.of("alignment") if event["final"] for word_id in event["word_ids"]]
+    assert sorted(aligned) == [1, 2, 3, 4, 5, 6]
+    if name == "asr":
+        assert [event["stage"] for event in talk.of("degraded") + talk.of("recovered")] == ["asr", "asr"]
+    await until_ready(stack)
+    after = pids(stack)
+    assert {part for part in before if before[part] != after[part]} == {name}
+
+
+async def test_rest_answers_typed_errors_while_a_service_is_away(stack: Running):
+    """Without the recogniser a file gets 503 at once; without vision it gets its words, marked; then all is well."""
+    async with httpx.AsyncClient(base_url=stack.url, timeout=10) as http:
+        os.kill(stack.child("asr").pid, signal.SIGSTOP)
+        os.kill(stack.child("asr").pid, signal.SIGKILL)
+        answer = await http.post("/v1/alignments", files={"audio": b"RIFF"})
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+        assert int(answer.headers["retry-after"]) >= 1
+        await until_ready(stack)
+        os.kill(stack.child("vision").pid, signal.SIGKILL)
+        answer = await http.post("/v1/images", files={"image": picture()})
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+        await until_ready(stack)
+        assert (await http.post("/v1/images", files={"image": picture()})).status_code == 200
+
+
+async def test_a_killed_gateway_and_redis_come_back(stack: Running):
+    """Both are restarted where they were; a session without Redis goes on, warned and without acks."""
+    before = pids(stack)
+    async with talking(stack) as talk:
+        os.kill(before["redis"], signal.SIGSTOP)
+        await talk.send(media(1, 1, 0, sound(1.0)))
+        await talk.send({"type": "flush", "marker": "m"})
+        await talk.until("marker")
+        warning = await asyncio.wait_for(talk.until("warning"), 5)
+        assert warning["code"] == "not_durable"
+        assert talk.of("ack") == []
+        os.kill(before["redis"], signal.SIGCONT)
+        assert (await asyncio.wait_for(talk.until("ack"), 10))["audio_seq"] == 1
+    os.kill(before["redis"], signal.SIGKILL)
+    os.kill(before["gateway"], signal.SIGKILL)
+    await asyncio.sleep(0.5)
+    await until_ready(stack)
+    assert {part for part, pid in pids(stack).items() if before[part] != pid} == {"redis", "gateway"}
+
+
+async def test_a_service_that_hangs_is_replaced(stack: Running):
+    """A process that is there and does not answer its health check is ended and started again."""
+    pid = stack.child("vision").pid
+    os.kill(pid, signal.SIGSTOP)
+    await eventually(lambda: not psutil.pid_exists(pid))
+    await until_ready(stack)
+    assert stack.child("vision").pid != pid
+
+
+async def test_sigterm_drains_in_order(tmp_path: Path):
+    """Live sessions are told, get everything that was said, and close 1012; then the parts stop one after the other."""
+    with running_stack(tmp_path, {**os.environ, **FAKES, "ATTUNE_GATEWAY_DRAIN_S": "2"}) as running:
+        children = pids(running)
+        async with talking(running) as talk:
+            await talk.send(media(1, 1, 0, sound(1.0)))
+            await talk.until("transcript.committed")
+            running.process.terminate()
+            events = await asyncio.wait_for(talk.rest(), 20)
+        assert talk.socket.close_code == 1012
+        kinds = [event["type"] for event in events]
+        assert kinds.index("going_away") < kinds.index("session.ended") == len(kinds) - 1
+        assert sum(len(event["words"]) for event in talk.of("transcript.committed")) == 2
+        assert running.process.wait(30) == 0
+    lines = [line for line in (tmp_path / "up.log").read_text().splitlines() if line.startswith("stopping")]
+    assert lines == ["stopping 1/3: gateway", "stopping 2/3: asr, vision, aligner", "stopping 3/3: redis"]
+    assert not any(psutil.pid_exists(pid) for pid in children.values())
+
+
+async def test_no_process_outlives_a_killed_stack(stack: Running):
+    """Kill -9 of `attune up` itself leaves nothing behind."""
+    children = pids(stack)
+    stack.process.kill()
+    await eventually(lambda: not any(psutil.pid_exists(pid) for pid in children.values()))
+
+
+def test_a_busy_port_is_said_and_exits_2(tmp_path: Path):
+    """A second start on a port that is taken changes nothing and says what to do."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "services.cli", "up", "--port", port]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert f"port {port} on 127.0.0.1 is taken" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_settings_that_are_wrong_are_said_and_exit_2(tmp_path: Path):
+    """A misspelt or impossible setting is named, not ignored."""
+    for variable, value in (("ATTUNE_GATEWAY_PROT", "1"), ("ATTUNE_GATEWAY_PORT", "99999"), ("ATTUNE_UP_HANG_S", "x")):
+        command = [sys.executable, "-m", "services.cli", "up", "--check"]
+        env = {**os.environ, variable: value}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode == 2
+        assert variable.lower() in done.stderr.lower() or variable.split("_", 2)[2].lower() in done.stderr
+
+
+def test_services_share_a_process_when_asked(tmp_path: Path):
+    """`attune serve asr vision aligner` hosts all three on one address, and SIGTERM ends it cleanly."""
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    command = [sys.executable, "-m", "services.cli", "serve", "asr", "vision", "aligner", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env={**os.environ, **FAKES}, stderr=subprocess.PIPE, text=True
+    ) as served:
+        assert served.stderr is not None
+        address = served.stderr.readline().split()[-1]
+        with grpc.insecure_channel(address) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            for name in ("SpeechRecognizer", "VisionEncoder", "CrossModalAligner"):
+                answer = stub.Check(health_pb2.HealthCheckRequest(service=f"attune.v1.{name}"), timeout=5)
+                assert answer.status == health_pb2.HealthCheckResponse.SERVING
+        served.terminate()
+        assert served.wait(20) == 0

@@ -1,0 +1,88 @@
+"""Container streams that are decoded while they come."""
+
+import threading
+from contextlib import aclosing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.asr.container_stream import decoded
+from services.common.errors import UnsupportedMedia
+from services.common.types import AudioChunk, Encoding, Flush, RecognizeConfig
+from tests.unit.asr.audio import encoded, file_chunks, sound, stream
+
+FORMATS = [(Encoding.OPUS, "ogg"), (Encoding.WEBM, "webm")]
+
+
+async def outputs_of(encoding, items):
+    async with aclosing(decoded(RecognizeConfig(encoding, start_us=7), stream(items))) as outputs:
+        return [item async for item in outputs]
+
+
+def seconds(outputs):
+    return sum(len(item.data) for item in outputs if isinstance(item, AudioChunk)) / 4 / 48_000
+
+
+@pytest.mark.parametrize(("encoding", "container"), FORMATS)
+@pytest.mark.parametrize("size", [7, 400, 100_000])
+async def test_a_stream_may_be_cut_anywhere(encoding, container, size):
+    """All of it comes out, with stamps that follow each other."""
+    outputs = await outputs_of(encoding, file_chunks(encoded(sound(2, 48_000), container, "libopus"), size))
+    assert seconds(outputs) == pytest.approx(2.0, abs=0.05)
+    position = 0
+    for chunk in outputs:
+        assert chunk.pts_us == 7 + position * 1_000_000 // 48_000
+        position += len(chunk.data) // 4
+
+
+@pytest.mark.parametrize(("encoding", "container"), FORMATS)
+async def test_a_flush_comes_after_the_audio_before_it(encoding, container):
+    """Only what FFmpeg holds back, less than a quarter of a second, may come after it."""
+    data = file_chunks(encoded(sound(4, 48_000), container, "libopus"), 500)
+    half = len(data) // 2
+    outputs = await outputs_of(encoding, [*data[:half], Flush("m"), *data[half:]])
+    before = outputs[: outputs.index(Flush("m"))]
+    assert seconds(outputs) == pytest.approx(4.0, abs=0.05)
+    assert seconds(before) > 1.5
+
+
+@pytest.mark.parametrize(("encoding", "container"), FORMATS)
+async def test_a_stream_that_breaks_off_is_no_error(encoding, container):
+    """A client may vanish at any byte."""
+    data = encoded(sound(2, 48_000), container, "libopus")
+    assert 0.5 < seconds(await outputs_of(encoding, file_chunks(data[: len(data) // 2], 300))) < 1.5
+
+
+@pytest.mark.parametrize("encoding", [Encoding.OPUS, Encoding.WEBM])
+@pytest.mark.parametrize("data", [b"no container at all", bytes(50_000)])
+async def test_other_bytes_are_unsupported(encoding, data):
+    """The error says what was expected."""
+    with pytest.raises(UnsupportedMedia, match=encoding.value):
+        await outputs_of(encoding, file_chunks(data, 1_000))
+
+
+async def test_a_stream_without_a_byte_is_silent():
+    """Nothing came, so nothing is wrong."""
+    assert await outputs_of(Encoding.WEBM, []) == []
+
+
+async def test_closing_ends_the_thread():
+    """A reader that goes away leaves nothing running."""
+    data = file_chunks(encoded(sound(2, 48_000), "webm", "libopus"), 300)
+    async with aclosing(decoded(RecognizeConfig(Encoding.WEBM), stream(data))) as outputs:
+        await anext(outputs)
+    for thread in threading.enumerate():
+        if thread.name == "asr.container":
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.binary(max_size=2_000))
+async def test_no_bytes_crash_the_decoder(data):
+    """Garbage ends in the typed error, or in nothing."""
+    try:
+        await outputs_of(Encoding.WEBM, file_chunks(data, 100))
+    except UnsupportedMedia:
+        pass

@@ -1,0 +1,38 @@
+"""Windows of a file."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.asr.endpoint import WINDOW, EndpointRules
+from services.asr.packing import packed, shortened, stretches
+
+RULES = EndpointRules(min_speech=3 * WINDOW, min_silence=4 * WINDOW)
+
+
+def test_stretches_are_the_speech():
+    """Speech that runs into the end is speech too."""
+    assert stretches([0.9] * 5 + [0.0] * 6 + [0.9] * 2, RULES) == [(0, 5 * WINDOW), (11 * WINDOW, 13 * WINDOW)]
+
+
+def test_a_long_stretch_is_split_where_it_is_quietest():
+    """The split lies in the second half of what fits."""
+    probabilities = [0.9] * 20
+    probabilities[7] = 0.5
+    assert shortened((0, 20 * WINDOW), probabilities, 10 * WINDOW)[:2] == [(0, 7 * WINDOW), (7 * WINDOW, 12 * WINDOW)]
+
+
+def test_neighbours_share_a_window():
+    """As long as it is short enough, and the pause between them too."""
+    parts = [(0, 10), (12, 20), (50, 60), (61, 80)]
+    assert packed(parts, 25, 5) == [(0, 20), (50, 60), (61, 80)]
+
+
+@given(st.lists(st.floats(0, 1), max_size=300))
+def test_every_stretch_is_in_exactly_one_window(probabilities):
+    """Windows are in order, short enough, and hold all speech."""
+    longest = 20 * WINDOW
+    parts = [p for s in stretches(probabilities, RULES) for p in shortened(s, probabilities, longest)]
+    windows = packed(parts, longest, 10 * WINDOW)
+    assert all(end - start <= longest for start, end in windows)
+    assert all(before[1] <= after[0] for before, after in zip(windows, windows[1:], strict=False))
+    assert all(sum(start <= part[0] and part[1] <= end for start, end in windows) == 1 for part in parts)

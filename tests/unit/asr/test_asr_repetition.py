@@ -1,0 +1,88 @@
+"""Clauses that a decoder says twice."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.asr.models.whisper import Prompt, Speech
+from services.asr.repetition import MAX_FRAMES, MIN_FRAMES, hear_quickly, hear_thoroughly, repeated_at
+from tests.unit.asr.asr_words import sentence
+
+SPEECH = Speech(np.zeros(32_000, np.float32))
+FAST, SLOW = 1_000, 6_000  # samples a word
+
+
+class ScriptedHearer:
+    """Answers by the number of frames it is given, and notes them."""
+
+    def __init__(self, few, many):
+        self.few, self.many = few, many
+        self.frames = []
+
+    def hear(self, speech, prompt, frames):
+        self.frames.append(frames)
+        return self.many if frames == MAX_FRAMES else self.few
+
+
+def test_a_clause_said_twice_is_found():
+    """The index is that of the copy's first word; case and punctuation do not matter."""
+    assert repeated_at(sentence("so It was the best. it was the best of times")) == 5
+
+
+def test_two_words_said_twice_are_speech():
+    """People say short things twice."""
+    assert repeated_at(sentence("no no it was very very late try again fail again")) is None
+
+
+def test_a_word_said_over_and_over_is_a_loop():
+    """A fourth copy of anything is a loop."""
+    assert repeated_at(sentence("and the the the the the")) == 2
+
+
+def test_copies_among_the_forced_words_are_left_alone():
+    """What is committed stays; only new words can be a repetition."""
+    words = sentence("we shall fight we shall fight on")
+    assert repeated_at(words) == 3
+    assert repeated_at(words, first=6) is None
+
+
+def test_a_quick_pass_stops_at_the_repetition():
+    """The words before it stand, and the caller is told."""
+    hearer = ScriptedHearer(sentence("it was late it was late"), [])
+    words, repeated = hear_quickly(hearer, SPEECH, Prompt(), [])
+    assert ([word.text for word in words], repeated) == (["it", "was", "late"], True)
+    assert hearer.frames == [MIN_FRAMES]
+
+
+def test_a_thorough_pass_hears_again_with_all_frames():
+    """The second hearing decides."""
+    hearer = ScriptedHearer(sentence("it was late it was late"), sentence("it was late in the year"))
+    assert [word.text for word in hear_thoroughly(hearer, SPEECH, Prompt())] == [
+        "it",
+        "was",
+        "late",
+        "in",
+        "the",
+        "year",
+    ]
+    assert hearer.frames == [MIN_FRAMES, MAX_FRAMES]
+
+
+def test_a_copy_without_time_for_it_is_dropped():
+    """Heard twice again, but faster than anybody speaks: an invention."""
+    words = sentence("it was late it was late", FAST)
+    assert hear_thoroughly(ScriptedHearer(words, words), SPEECH, Prompt()) == words[:3]
+
+
+def test_a_copy_with_time_for_it_is_speech():
+    """Heard twice again, at the pace of speech: it was said twice."""
+    words = sentence("it was late it was late", SLOW)
+    assert hear_thoroughly(ScriptedHearer(words, words), SPEECH, Prompt()) == words
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=14))
+def test_what_stands_before_a_repetition_has_none(texts):
+    """Truncating at the index leaves words without repetition."""
+    words = sentence(" ".join(texts))
+    at = repeated_at(words)
+    assert at is None or repeated_at(words[:at]) is None
