@@ -56,9 +56,9 @@ def stream_client(name: str, method: Any, codec: Codec[In, Out]) -> Port[In, Out
                 yield codec.output_from_pb(message)
         except BaseException as error:
             cause = requests.error or error  # a failed input reaches us as a cancelled call
-            set_outcome(span, cause)
             if isinstance(cause, grpc.aio.AioRpcError):
-                raise error_from_rpc(cause) from cause
+                cause = error_from_rpc(cause)
+            set_outcome(span, cause)
             raise cause from None
         finally:
             rpc.cancel()

@@ -6,7 +6,7 @@ Engines hand it module-level functions from modules that import neither torch no
 import asyncio
 import multiprocessing
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Self, TypeVar
 
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class Processes:
-    """``count`` spawned processes; at most ``queue_size`` jobs wait, and none may take longer than ``timeout_s``."""
+    """``count`` spawned processes; at most ``queue_size`` jobs wait, and none may run longer than ``timeout_s``."""
 
     def __init__(self, name: str, count: int, queue_size: int, timeout_s: float) -> None:
         self._name = name
@@ -28,17 +28,25 @@ class Processes:
         self._limit = count + queue_size
         self._timeout_s = timeout_s
         self._running = 0
-        self._pool = self._new_pool()
+        self._pools: set[ProcessPoolExecutor] = set()
+        # A pool for each process: a file that kills its process takes no other file along.
+        self._idle: asyncio.Queue[ProcessPoolExecutor] = asyncio.Queue()
+        for _ in range(count):
+            self._idle.put_nowait(self._new_pool())
 
     def _new_pool(self) -> ProcessPoolExecutor:
         # spawn: a fork after gRPC has started its threads can hang.
-        return ProcessPoolExecutor(self._count, mp_context=multiprocessing.get_context("spawn"))
+        pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        self._pools.add(pool)
+        return pool
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._stop(self._pool)
+        for pool in self._pools:
+            _terminate(pool)
+            await asyncio.to_thread(pool.shutdown)
 
     async def warm_up(self, job: Callable[..., Any], *args: Any) -> None:
         """Start every process now, so that the first request does not wait for it."""
@@ -49,27 +57,41 @@ class Processes:
         if self._running >= self._limit:
             raise Overloaded(f"{self._name}: {self._limit} files are waiting or being decoded", retry_after_s=1.0)
         self._running += 1
-        pool = self._pool
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return await asyncio.wrap_future(pool.submit(job, *args))
-        except BrokenProcessPool as error:
-            self._replace(pool)
-            raise InvalidInput("the file made its decoder fail") from error
-        except TimeoutError as error:
-            self._replace(pool)  # the process that hangs cannot be told to stop otherwise
-            raise InvalidInput(f"the file took longer than {self._timeout_s:g} s to decode") from error
+            return await self._run_on(await self._idle.get(), job, *args)
         finally:
             self._running -= 1
 
-    def _replace(self, broken: ProcessPoolExecutor) -> None:
-        if self._pool is broken:  # only the first of several victims replaces it
-            log.warning("decoder_processes_replaced", pool=self._name)
-            self._pool = self._new_pool()
-            self._stop(broken)
+    async def _run_on(self, pool: ProcessPoolExecutor, job: Callable[..., Result], *args: Any) -> Result:
+        loop = asyncio.get_running_loop()
+        try:
+            future = pool.submit(job, *args)
+        except BrokenProcessPool:  # it died while it was idle
+            pool = self._replaced(pool)
+            future = pool.submit(job, *args)
+        # The process that hangs cannot be told to stop otherwise; its end ends the job.
+        overdue = loop.call_later(self._timeout_s, _terminate, pool)
+        future.add_done_callback(lambda done: loop.call_soon_threadsafe(self._finish, pool, done, overdue))
+        try:
+            # A caller that leaves does not end the job: its process is idle again only after it.
+            return await asyncio.shield(asyncio.wrap_future(future))
+        except BrokenProcessPool as error:
+            if loop.time() >= overdue.when():
+                raise InvalidInput(f"the file took longer than {self._timeout_s:g} s to decode") from error
+            raise InvalidInput("the file made its decoder fail") from error
 
-    @staticmethod
-    def _stop(pool: ProcessPoolExecutor) -> None:
-        for process in list((pool._processes or {}).values()):  # no public way to end a running job
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
+    def _finish(self, pool: ProcessPoolExecutor, done: Future[Any], overdue: asyncio.TimerHandle) -> None:
+        overdue.cancel()
+        broken = isinstance(done.exception(), BrokenProcessPool)
+        self._idle.put_nowait(self._replaced(pool) if broken else pool)
+
+    def _replaced(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
+        log.warning("decoder_process_replaced", pool=self._name)
+        self._pools.discard(broken)
+        broken.shutdown(wait=False)
+        return self._new_pool()
+
+
+def _terminate(pool: ProcessPoolExecutor) -> None:
+    for process in list((pool._processes or {}).values()):  # no public way to end a running job
+        process.terminate()

@@ -24,15 +24,15 @@ def two_cities():
 
 
 def two_cities_pcm(seconds):
-    """Return its first seconds as 48 kHz mono int16."""
+    """Return its first seconds as 48 kHz mono int16; it pauses after 5 s and after 8.3 s."""
     with wave.open(io.BytesIO(two_cities())) as file:
         assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 48_000)
-        return np.frombuffer(file.readframes(seconds * 48_000), "<i2")
+        return np.frombuffer(file.readframes(int(seconds * 48_000)), "<i2")
 
 
 def sound(seconds, rate_hz=16_000):
-    """Return something that is not silence, as int16."""
-    return np.full(int(seconds * rate_hz), 1_000, "<i2")
+    """Return noise, which no codec makes small, as int16."""
+    return np.random.default_rng(0).integers(500, 2_000, int(seconds * rate_hz)).astype("<i2")
 
 
 def silence(seconds, rate_hz=16_000):

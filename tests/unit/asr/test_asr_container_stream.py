@@ -1,7 +1,7 @@
 """Container streams that are decoded while they come."""
 
 import threading
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import pytest
 from hypothesis import given, settings
@@ -50,8 +50,8 @@ async def test_a_flush_comes_after_the_audio_before_it(encoding, container):
 @pytest.mark.parametrize(("encoding", "container"), FORMATS)
 async def test_a_stream_that_breaks_off_is_no_error(encoding, container):
     """A client may vanish at any byte."""
-    data = encoded(sound(2, 48_000), container, "libopus")
-    assert 0.5 < seconds(await outputs_of(encoding, file_chunks(data[: len(data) // 2], 300))) < 1.5
+    data = encoded(sound(6, 48_000), container, "libopus")
+    assert 1.5 < seconds(await outputs_of(encoding, file_chunks(data[: len(data) // 2], 300))) < 4.0
 
 
 @pytest.mark.parametrize("encoding", [Encoding.OPUS, Encoding.WEBM])
@@ -82,7 +82,5 @@ async def test_closing_ends_the_thread():
 @given(st.binary(max_size=2_000))
 async def test_no_bytes_crash_the_decoder(data):
     """Garbage ends in the typed error, or in nothing."""
-    try:
+    with suppress(UnsupportedMedia):
         await outputs_of(Encoding.WEBM, file_chunks(data, 100))
-    except UnsupportedMedia:
-        pass

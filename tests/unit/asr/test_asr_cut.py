@@ -1,5 +1,7 @@
 """Where a long window is cut."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +36,6 @@ def test_the_beginning_of_a_window_is_no_place_to_cut():
 def test_a_cut_lies_between_a_committed_word_and_another(edges, committed):
     """The count is within the committed words, and a word follows."""
     edges = sorted(edges)
-    words = [heard("x", start, end) for start, end in zip(edges, edges[1:], strict=False)]
+    words = [heard("x", start, end) for start, end in itertools.pairwise(edges)]
     count = best_cut(words, min(committed, len(words)), 0)
     assert count is None or 1 <= count <= min(committed, len(words) - 1)

@@ -1,5 +1,7 @@
 """Windows of a file."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,5 +36,5 @@ def test_every_stretch_is_in_exactly_one_window(probabilities):
     parts = [p for s in stretches(probabilities, RULES) for p in shortened(s, probabilities, longest)]
     windows = packed(parts, longest, 10 * WINDOW)
     assert all(end - start <= longest for start, end in windows)
-    assert all(before[1] <= after[0] for before, after in zip(windows, windows[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(windows))
     assert all(sum(start <= part[0] and part[1] <= end for start, end in windows) == 1 for part in parts)

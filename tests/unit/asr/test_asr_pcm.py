@@ -1,5 +1,6 @@
 """Raw audio bytes as samples."""
 
+import itertools
 import struct
 
 import numpy as np
@@ -40,7 +41,7 @@ def test_cuts_do_not_matter(encoding, data, cuts, channels):
     """Bytes cut anywhere give the samples of the whole."""
     edges = [0, *sorted(cuts), len(data)]
     reader = PcmReader(encoding, channels)
-    pieces = [reader.push(data[begin:end]) for begin, end in zip(edges, edges[1:], strict=False) if begin <= end]
+    pieces = [reader.push(data[begin:end]) for begin, end in itertools.pairwise(edges) if begin <= end]
     assert np.array_equal(np.concatenate(pieces), PcmReader(encoding, channels).push(data))
 
 

@@ -1,0 +1,45 @@
+"""Checks what a call asks for before anything is spent on it. Pure; called by the engine and its fake."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from services.common.errors import InvalidInput
+from services.common.types import Encoding, RecognizeConfig, SpeechInput
+
+RATES_HZ = range(8_000, 192_001)
+CHANNELS = range(1, 9)
+CONTAINERS = frozenset({Encoding.FILE, Encoding.OPUS, Encoding.WEBM})  # they say their rate and channels themselves
+
+
+def checked(first: SpeechInput | None, model: str, speaks: Callable[[str], bool]) -> RecognizeConfig:
+    """Return the configuration that must come first; InvalidInput names the parameter that is wrong.
+
+    ``speaks`` tells whether the model knows a language.
+    """
+    if not isinstance(first, RecognizeConfig):
+        raise InvalidInput("the first message must be the configuration", param="config")
+    if first.model not in {"", model}:
+        raise InvalidInput(f"there is no model {first.model!r} here, only {model!r}", param="model")
+    language = _base(first.language)
+    if language and not speaks(language):
+        raise InvalidInput(f"the model {model!r} does not know the language {first.language!r}", param="language")
+    if first.start_us < 0:
+        raise InvalidInput("start_us must not be negative", param="start_us")
+    if first.encoding not in CONTAINERS:
+        _check_format(first)
+    return replace(first, language=language)
+
+
+def _check_format(config: RecognizeConfig) -> None:
+    if config.sample_rate_hz not in RATES_HZ:
+        raise InvalidInput(
+            f"sample_rate_hz must be {RATES_HZ[0]} to {RATES_HZ[-1]}, not {config.sample_rate_hz}",
+            param="sample_rate_hz",
+        )
+    if config.channels not in CHANNELS:
+        raise InvalidInput(f"channels must be {CHANNELS[0]} to {CHANNELS[-1]}, not {config.channels}", param="channels")
+
+
+def _base(language: str) -> str:
+    """Return the language without its region: en-GB is spoken by a model that speaks en."""
+    return language.lower().replace("_", "-").partition("-")[0]

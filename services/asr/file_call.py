@@ -1,0 +1,54 @@
+"""Serves one file: collects it, has it decoded, transcribes it window by window. Called by the engine."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+
+from services.asr.collect import collected
+from services.asr.container import decode_file
+from services.asr.loaded import Loaded
+from services.asr.models.silero import SpeechDetector
+from services.asr.offline import FileTranscript
+from services.asr.produced import Emit
+from services.common.types import (
+    Committed,
+    Marker,
+    RecognizeConfig,
+    Settled,
+    SpeechEvent,
+    SpeechInput,
+    Warned,
+)
+
+EMPTY = Warned("empty_audio", "the file holds no audio")
+DAMAGED = Warned("damaged_audio", "the file breaks off or is damaged; what came before that is transcribed")
+
+
+async def serve_file(
+    loaded: Loaded, config: RecognizeConfig, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]
+) -> None:
+    """Transcribe a file that comes in pieces; flushes are answered at the end, where all is final."""
+    data, markers = await collected(inputs, loaded.settings.max_file_bytes)
+    file = await loaded.decoders.run(decode_file, data, loaded.settings.max_file_s)
+    if file.damaged:
+        await emit(DAMAGED)
+    if not file.samples:
+        await emit(EMPTY)
+    transcript = FileTranscript(file, loaded.rules, config.language, config.start_us)
+    await _transcribe(loaded, transcript, emit)
+    for marker in markers:
+        await emit(Marker(marker))
+    await emit(transcript.coverage(transcript.end_us))
+
+
+async def _transcribe(loaded: Loaded, transcript: FileTranscript, emit: Emit[SpeechEvent]) -> None:
+    run = loaded.workers.run
+    await run(transcript.resample)
+    detector = SpeechDetector(loaded.silero)
+    for piece in transcript.pieces():
+        await run(partial(transcript.detect, detector, piece))
+    for window in transcript.windows():
+        done = await run(partial(transcript.hear, loaded.whisper, window))
+        if done.value:
+            await emit(Committed(done.value, done.timing))
+        until_us = transcript.us(window[1])
+        await emit(Settled(until_us, transcript.end_us, transcript.coverage(until_us)))

@@ -1,0 +1,94 @@
+"""Serves one live call: reads its inputs while passes run, paces the passes. Called by the engine."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+
+from services.asr.container_stream import decoded, pcm_config
+from services.asr.coverage import Ledger
+from services.asr.hearing import Hearing
+from services.asr.hypothesis import LocalAgreement
+from services.asr.inbox import Inbox
+from services.asr.live import LiveSession
+from services.asr.loaded import Loaded
+from services.asr.mel import SAMPLE_RATE_HZ
+from services.asr.pcm import SAMPLE_BYTES, PcmReader
+from services.asr.produced import Emit
+from services.asr.recognition import Recognition
+from services.common.errors import InvalidInput
+from services.common.types import (
+    AudioChunk,
+    Committed,
+    Coverage,
+    Flush,
+    Partial,
+    RecognizeConfig,
+    SpeechEvent,
+    SpeechInput,
+    StageTiming,
+)
+
+STEP_US = 200_000  # new audio that is worth a look
+BUSY_SHARE = 2.5  # a session waits this many times the cost of a pass before the next one
+US_PER_SAMPLE = 1_000_000 / SAMPLE_RATE_HZ
+
+
+async def serve_live(
+    loaded: Loaded, config: RecognizeConfig, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]
+) -> None:
+    """Transcribe a stream until its inputs end."""
+    if config.encoding not in SAMPLE_BYTES:
+        async with aclosing(decoded(config, inputs)) as audio:
+            await serve_live(loaded, pcm_config(config), audio, emit)
+        return
+    bytes_per_s = SAMPLE_BYTES[config.encoding] * config.channels * config.sample_rate_hz
+    max_us = int(loaded.settings.max_backlog_s * 1_000_000)
+    inbox = Inbox(max_us, lambda chunk: len(chunk.data) * 1_000_000 // bytes_per_s)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(inbox.fill(_audio(inputs)))
+        await _decide(_session(loaded, config), inbox, loaded, emit)
+
+
+async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit[SpeechEvent]) -> None:
+    shortest = loaded.settings.pass_interval_ms * SAMPLE_RATE_HZ // 1_000
+    while True:
+        session.give(await inbox.take(STEP_US))
+        more = True
+        while more:
+            done = await loaded.workers.run(session.step)
+            events, more = done.value
+            if more:
+                session.interval = max(shortest, int(_cost_us(done.timing) * BUSY_SHARE / US_PER_SAMPLE))
+            for event in events:
+                await emit(_timed(event, done.timing))
+                if isinstance(event, Coverage):
+                    return
+
+
+def _session(loaded: Loaded, config: RecognizeConfig) -> LiveSession:
+    hearing = Hearing(loaded.silero, loaded.rules, config.sample_rate_hz, config.start_us)
+    max_window = int(loaded.settings.max_window_s * SAMPLE_RATE_HZ)
+    return LiveSession(
+        PcmReader(config.encoding, config.channels),
+        hearing,
+        Recognition(loaded.whisper, LocalAgreement(), hearing, max_window, config.language),
+        Ledger(config.start_us),
+        loaded.settings.pass_interval_ms * SAMPLE_RATE_HZ // 1_000,
+        config.partials,
+    )
+
+
+async def _audio(inputs: AsyncIterator[SpeechInput]) -> AsyncIterator[AudioChunk | Flush]:
+    async for item in inputs:
+        if isinstance(item, RecognizeConfig):
+            raise InvalidInput("the configuration must come once, and first", param="config")
+        yield item
+
+
+def _cost_us(timing: StageTiming) -> int:
+    return timing.queue_us + timing.compute_us
+
+
+def _timed(event: SpeechEvent, timing: StageTiming) -> SpeechEvent:
+    return replace(event, timing=timing) if isinstance(event, Partial | Committed) else event

@@ -1,0 +1,80 @@
+"""What all calls of the speech service share: models, threads, processes. Opened by ``app.py``, used by the engine."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from services.asr.container import decode_file
+from services.asr.endpoint import WINDOW, EndpointRules
+from services.asr.mel import SAMPLE_RATE_HZ
+from services.asr.models.silero import SileroModel, SpeechDetector
+from services.asr.models.whisper import TINY_EN, Prompt, Speech, WhisperModel, tiny_en_folder
+from services.asr.repetition import MIN_FRAMES
+from services.asr.settings import AsrSettings
+from services.inference.processes import Processes
+from services.inference.worker import Workers
+
+PER_MS = SAMPLE_RATE_HZ // 1_000
+# The smallest WAV: its header, and one sample of silence.
+TINY_WAV = bytes.fromhex("524946462600000057415645666d74201000000001000100803e0000007d00000200100064617461020000000000")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Models in memory, threads and processes that run, and the settings they were made with."""
+
+    name: str
+    whisper: WhisperModel
+    silero: SileroModel
+    workers: Workers
+    decoders: Processes
+    settings: AsrSettings
+
+    @property
+    def rules(self) -> EndpointRules:
+        """Return the endpointing rules of the settings."""
+        settings = self.settings
+        return EndpointRules(
+            settings.vad_start, settings.vad_stop, settings.min_speech_ms * PER_MS, settings.min_silence_ms * PER_MS
+        )
+
+
+@asynccontextmanager
+async def open_loaded(settings: AsrSettings) -> AsyncGenerator[Loaded, None]:
+    """Yield all of it, warm; ends threads and processes with the body."""
+    folder = await asyncio.to_thread(_folder, settings.model)
+    whisper = await asyncio.to_thread(WhisperModel, folder, settings.workers)
+    silero = await asyncio.to_thread(SileroModel)
+    async with (
+        # A call has one job at a time, so none is ever refused once it was let in.
+        Workers("asr", settings.workers, settings.max_sessions) as workers,
+        Processes("audio", settings.decoder_processes, settings.max_sessions, settings.decode_timeout_s) as decoders,
+    ):
+        name = TINY_EN if settings.model == TINY_EN else folder.name
+        loaded = Loaded(name, whisper, silero, workers, decoders, settings)
+        await _warm_up(loaded)
+        yield loaded
+
+
+def _folder(model: str) -> Path:
+    if model == TINY_EN:
+        return tiny_en_folder()
+    folder = Path(model)
+    if not (folder / "model.bin").is_file():
+        raise FileNotFoundError(f"the model {model!r} is neither {TINY_EN} nor a folder with a CTranslate2 Whisper")
+    return folder
+
+
+async def _warm_up(loaded: Loaded) -> None:
+    await loaded.decoders.warm_up(decode_file, TINY_WAV, 1.0)
+    await asyncio.gather(*(loaded.workers.run(lambda: _hear_silence(loaded)) for _ in range(loaded.settings.workers)))
+
+
+def _hear_silence(loaded: Loaded) -> None:
+    silence = np.zeros(SAMPLE_RATE_HZ, np.float32)
+    SpeechDetector(loaded.silero).probability(silence[:WINDOW])
+    loaded.whisper.hear(Speech(silence), Prompt(), MIN_FRAMES)

@@ -1,0 +1,83 @@
+"""Hears speech without the clauses that the decoder says twice though they were spoken once.
+
+Whisper was trained on 30 s and looks for more to say when it sees less. Called by ``recognition.py``, ``offline.py``.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from services.asr.mel import FRAMES_PER_S, HOP, MAX_FRAMES
+from services.asr.models.whisper import Prompt, Speech
+from services.asr.words import HeardWord
+
+MIN_FRAMES = 1_000  # 10 s: with fewer it repeats itself far more often
+MARGIN_FRAMES = 1 * FRAMES_PER_S  # silence after the speech, so that it sees that the speech ends
+SHORTEST = 3  # words; "no, no" and "very, very" are how people talk
+MOST_COPIES = 3  # of anything shorter
+FASTEST = 3_000  # samples a word: nobody says a whole clause twice at more than 5 words a second
+
+
+class Hearer(Protocol):
+    """What recognition needs of a model."""
+
+    def hear(self, speech: Speech, prompt: Prompt, frames: int) -> list[HeardWord]:
+        """Return the words after the forced ones."""
+        ...
+
+
+def hear_quickly(
+    model: Hearer, speech: Speech, prompt: Prompt, forced: Sequence[HeardWord]
+) -> tuple[list[HeardWord], bool]:
+    """Return the words after the ``forced`` ones up to the first repetition, and whether there was one."""
+    words = model.hear(speech, prompt, max(MIN_FRAMES, speech.samples.size // HOP + MARGIN_FRAMES))
+    at = _repeated(words, forced)
+    return (words, False) if at is None else (words[:at], True)
+
+
+def hear_thoroughly(model: Hearer, speech: Speech, prompt: Prompt, forced: Sequence[HeardWord] = ()) -> list[HeardWord]:
+    """Return the words after the ``forced`` ones; a repetition is heard again with 30 s before the encoder."""
+    words, repeated = hear_quickly(model, speech, prompt, forced)
+    if not repeated:
+        return words
+    words = model.hear(speech, prompt, MAX_FRAMES)
+    at = _repeated(words, forced)
+    if at is None or _spoken_twice([*forced, *words], at + len(forced)):
+        return words
+    return words[:at]
+
+
+def repeated_at(words: Sequence[HeardWord], first: int = 0) -> int | None:
+    """Return the index, ``first`` or later, of the first word of a copy of what stands right before it, if any."""
+    spoken = _plain(words)
+    for at in range(max(1, first), len(spoken)):
+        for length in range(1, min(at, len(spoken) - at) + 1):
+            clause = spoken[at - length : at]
+            if clause == spoken[at : at + length] and (length >= SHORTEST or _copies(spoken, at, clause) > MOST_COPIES):
+                return at
+    return None
+
+
+def _repeated(words: Sequence[HeardWord], forced: Sequence[HeardWord]) -> int | None:
+    at = repeated_at([*forced, *words], len(forced))
+    return None if at is None else at - len(forced)
+
+
+def _spoken_twice(words: Sequence[HeardWord], at: int) -> bool:
+    """Return whether the clause before ``at`` and its copy take the time that saying both takes."""
+    spoken = _plain(words)
+    length = next((size for size in range(at, 0, -1) if spoken[at - size : at] == spoken[at : at + size]), 1)
+    both = words[at - length : at + length]
+    return both[-1].end - both[0].start >= FASTEST * len(both)
+
+
+def _copies(spoken: Sequence[str], at: int, clause: Sequence[str]) -> int:
+    """Return how often ``clause`` stands in a row, the one before ``at`` included."""
+    count = 1
+    while spoken[at : at + len(clause)] == clause:
+        at += len(clause)
+        count += 1
+    return count
+
+
+def _plain(words: Sequence[HeardWord]) -> list[str]:
+    return ["".join(character for character in word.text.casefold() if character.isalnum()) for word in words]

@@ -1,0 +1,78 @@
+"""Opens the image encoder that the settings ask for. Called by the command that serves, and by tests.
+
+Settings in, a port out that is ready: decoders running, weights checked and loaded, one image encoded.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from services.common.ports import ImageEncoder
+from services.inference.processes import Processes
+from services.inference.worker import Workers
+from services.vision.decode import DecodeLimits, decode_image
+from services.vision.engine import EncoderLimits, GridImageEncoder, Network
+from services.vision.models.class_names import imagenet_class_names
+from services.vision.models.fake import FakeImageEncoder
+from services.vision.settings import VisionSettings
+from services.vision.sizing import input_size
+
+if TYPE_CHECKING:
+    from services.vision.models.efficientnet import EfficientNetLite0
+
+
+@asynccontextmanager
+async def open_image_encoder(settings: VisionSettings) -> AsyncGenerator[ImageEncoder, None]:
+    """Yield the encoder when it is ready.
+
+    FileNotFoundError where the weights are not installed, ValueError where they are not the known ones or where the
+    device does not exist.
+    """
+    limits = DecodeLimits(settings.max_pixels, settings.max_side_px)
+    if settings.model == "fake":
+        yield FakeImageEncoder(limits, settings.max_image_bytes)
+    else:
+        async with _open_grid_encoder(settings, limits) as encoder:
+            yield encoder
+
+
+@asynccontextmanager
+async def _open_grid_encoder(settings: VisionSettings, decode: DecodeLimits) -> AsyncGenerator[GridImageEncoder, None]:
+    limits = EncoderLimits(settings.max_image_bytes, settings.images_per_stream, decode)
+    async with _decoders(settings) as decoders:
+        # The decoders start while torch is imported and the weights are read.
+        model, _ = await asyncio.gather(
+            asyncio.to_thread(_load, settings.device), decoders.warm_up(decode_image, _sample_file(), decode)
+        )
+        count = 1 if model.device.type == "cuda" else settings.workers
+        async with Workers("vision", count, settings.queue_size) as workers:
+            width, height = input_size(settings.max_side_px, settings.max_side_px, settings.max_side_px)
+            blank = np.zeros((height, width, 3), np.uint8)
+            await asyncio.gather(*(workers.run(lambda: model.encode(blank)) for _ in range(count)))
+            network = Network(settings.model, model, imagenet_class_names())
+            yield GridImageEncoder(network, decoders, workers, limits)
+
+
+def _decoders(settings: VisionSettings) -> Processes:
+    return Processes(
+        "image decoders", settings.decoder_processes, settings.decoder_queue_size, settings.decode_timeout_s
+    )
+
+
+def _load(device: str) -> "EfficientNetLite0":
+    # Imported here: torch takes a second, and the fake does not need it.
+    from services.inference.device import pick_device
+    from services.vision.models.efficientnet import EfficientNetLite0
+
+    return EfficientNetLite0(pick_device(device))
+
+
+def _sample_file() -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (1, 1)).save(file, "JPEG")
+    return file.getvalue()

@@ -1,0 +1,132 @@
+"""Spans and answers of every way a stream can end, over a real connection."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+from attune.v1 import vision_pb2_grpc
+from services.common.errors import AttuneError, Overloaded
+from services.common.grpc_client import is_serving, open_channel, stream_client
+from services.common.grpc_server import open_server
+from services.common.ports import Call
+from services.common.telemetry import JsonLinesExporter
+from services.common.types import EncodeConfig, FailedFrame, Image, VisionEvent, VisionInput
+from services.common.wire.vision import CODEC
+from services.vision.servicer import NAME, hosted
+
+
+@pytest.fixture(scope="module")
+def spans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file that this module's spans are written to."""
+    path = tmp_path_factory.mktemp("traces") / "spans.jsonl"
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(JsonLinesExporter(path)))
+    trace.set_tracer_provider(provider)
+    return path
+
+
+async def port(inputs: AsyncIterator[VisionInput], call: Call) -> AsyncGenerator[VisionEvent, None]:
+    """Answer, refuse, crash or wait, as the image's id says."""
+    async for item in inputs:
+        if isinstance(item, Image):
+            if item.id == "refuse":
+                raise Overloaded("full", retry_after_s=3)
+            if item.id == "crash":
+                raise ZeroDivisionError("secret")
+            if item.id == "wait":
+                yield FailedFrame("waiting", "c", "m")
+                await asyncio.Event().wait()
+            yield FailedFrame(item.id, "c", call.session_id)
+
+
+async def items(*ids: str) -> AsyncIterator[VisionInput]:
+    """Yield a configuration and images with these ids."""
+    yield EncodeConfig()
+    for image_id in ids:
+        yield Image(image_id, 0, b"")
+
+
+async def ended_as(session_id: str, image_id: str) -> str:
+    """Call the port and return how it ended."""
+    async with open_server("127.0.0.1:0", [hosted(port)], drain_s=0) as address, open_channel(address) as channel:
+        call = stream_client("client", vision_pb2_grpc.VisionEncoderStub(channel).Encode, CODEC)
+        stream = call(items(image_id), Call(session_id))
+        try:
+            async for event in stream:
+                if isinstance(event, FailedFrame) and event.id == "waiting":
+                    await stream.aclose()
+                    return "left"
+        except AttuneError as error:
+            return f"{error.code} {error.message}"
+        return "ok"
+
+
+@pytest.mark.parametrize(
+    ("image_id", "ended", "server"),
+    [
+        ("fine", "ok", ("UNSET", {})),
+        ("refuse", "overloaded full", ("UNSET", {"error_code": "overloaded"})),
+        ("crash", "internal something went wrong on our side", ("ERROR", {"error_code": "internal"})),
+        ("wait", "left", ("UNSET", {})),
+    ],
+)
+async def test_every_outcome_is_on_both_spans(
+    spans: Path, image_id: str, ended: str, server: tuple[str, dict[str, str]]
+):
+    """A crash is an error, a refusal names its code, a hang-up is neither; both spans are in one trace."""
+    session_id = f"session-{image_id}"
+    assert await ended_as(session_id, image_id) == ended
+    await asyncio.sleep(0.05)
+    records = [json.loads(line) for line in await asyncio.to_thread(lines, spans)]
+    mine = {r["name"]: r for r in records if r["attributes"].get("session_id") == session_id}
+    assert set(mine) == {"client", "vision.encode"}
+    status, attributes = server
+    for record in mine.values():
+        assert record["status_code"] == status
+        assert attributes.items() <= record["attributes"].items()
+        assert record["end_time_unix_nano"] >= record["start_time_unix_nano"]
+    assert mine["vision.encode"]["parent_span_id"] == mine["client"]["span_id"]
+    assert mine["vision.encode"]["trace_id"] == mine["client"]["trace_id"]
+
+
+def lines(path: Path) -> list[str]:
+    """Return a file's lines."""
+    return path.read_text().splitlines()
+
+
+async def test_a_refusal_arrives_while_the_client_still_sends():
+    """A port that refuses at once is heard as it spoke, however much is on its way."""
+
+    async def refuses(inputs: AsyncIterator[VisionInput], _call: Call) -> AsyncGenerator[VisionEvent, None]:
+        await anext(inputs)
+        raise Overloaded("full")
+        yield
+
+    async def much() -> AsyncIterator[VisionInput]:
+        yield EncodeConfig()
+        for _ in range(30):
+            yield Image("x", 0, b"x" * 100_000)
+
+    async with open_server("127.0.0.1:0", [hosted(refuses)], drain_s=0) as address, open_channel(address) as channel:
+        port_again = stream_client("client", vision_pb2_grpc.VisionEncoderStub(channel).Encode, CODEC)
+        for _ in range(20):
+            with pytest.raises(Overloaded, match="full"):
+                _ = [event async for event in port_again(much(), Call())]
+
+
+async def test_health_and_a_taken_port():
+    """The health service knows the service; a second server on the same port is an OSError that says so."""
+    async with open_server("127.0.0.1:0", [hosted(port)]) as address, open_channel(address) as channel:
+        assert await is_serving(channel, NAME, 2)
+        assert not await is_serving(channel, "attune.v1.Nothing", 2)
+        with pytest.raises(OSError, match="something else"):
+            async with open_server(address, [hosted(port)]):
+                pass
+    async with open_channel(address) as channel:
+        assert not await is_serving(channel, NAME, 0.5)
