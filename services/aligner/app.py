@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from services.aligner.classes import COUNT, SPACE
 from services.aligner.engine import PhraseAligner
 from services.aligner.models.fake import FakeScorer
 from services.aligner.scorer import Scorer
 from services.aligner.settings import AlignerSettings
 from services.common.ports import Aligner
 from services.common.types import RegionTokens
+from services.inference.imagenet import COUNT, SPACE
 from services.inference.worker import Workers
 
 

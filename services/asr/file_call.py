@@ -42,10 +42,9 @@ async def serve_file(
 
 async def _transcribe(loaded: Loaded, transcript: FileTranscript, emit: Emit[SpeechEvent]) -> None:
     run = loaded.workers.run
-    await run(transcript.resample)
     detector = SpeechDetector(loaded.silero)
     for piece in transcript.pieces():
-        await run(partial(transcript.detect, detector, piece))
+        await run(partial(transcript.listen, detector, piece))
     for window in transcript.windows():
         done = await run(partial(transcript.hear, loaded.whisper, window))
         if done.value:

@@ -15,26 +15,28 @@ from services.asr.packing import packed, shortened, stretches
 from services.asr.pauses import Pauses, Stretch, without_pauses
 from services.asr.repetition import Hearer, hear_thoroughly
 from services.asr.resample import Resampler
+from services.asr.tape import Tape
 from services.asr.words import HeardWord
 from services.common.types import Coverage, Word
 
-PIECE = 1_000 * WINDOW  # 32 s a job
+PIECE_S = 30  # a job
 LONGEST = 20 * SAMPLE_RATE_HZ  # one window; the encoder has room for 30 s, and its cost grows faster than the window
 WIDEST_PAUSE = 3 * SAMPLE_RATE_HZ
 LEAD = TRAIL = 3_200  # 200 ms; pauses are longer, so windows do not overlap
-RESAMPLED_S = 60  # at once
 
 
 class FileTranscript:
     """State of one file's transcription; its first sample lies at ``start_us``."""
 
     def __init__(self, file: DecodedFile, rules: EndpointRules, language: str, start_us: int) -> None:
-        self._file = file
         self._rules = rules
         self._language = language
         self._start_us = start_us
         self._ledger = Ledger(start_us)
-        self._samples = np.zeros(0, np.float32)
+        self._own = np.frombuffer(file.samples, "<i2")
+        self._piece = PIECE_S * file.rate_hz
+        self._resampler = Resampler(file.rate_hz)
+        self._tape = Tape()
         self._probabilities: list[float] = []
         self._pauses = Pauses(rules.stop)
         self._last_end_us = start_us
@@ -48,27 +50,20 @@ class FileTranscript:
         """Return the account of the file up to ``until_us``."""
         return self._ledger.coverage(until_us)
 
-    def resample(self) -> None:
-        """Bring all samples to 16 kHz."""
-        resampler = Resampler(self._file.rate_hz)
-        own = np.frombuffer(self._file.samples, "<i2")
-        length = RESAMPLED_S * self._file.rate_hz
-        parts = [
-            own[begin : begin + length].astype(np.float32) / np.float32(32_768) for begin in range(0, own.size, length)
-        ]
-        self._samples = np.concatenate([*map(resampler.push, parts), resampler.finish()])
-
     def pieces(self) -> range:
-        """Return where each piece for ``detect`` begins."""
-        return range(0, self._samples.size, PIECE)
+        """Return where each piece for ``listen`` begins, in the file's own samples."""
+        return range(0, self._own.size, self._piece)
 
-    def detect(self, detector: SpeechDetector, begin: int) -> None:
-        """Find out how much the ``PIECE`` samples from ``begin`` on sound like speech."""
-        piece = self._samples[begin : begin + PIECE]
-        piece = np.concatenate([piece, np.zeros(-piece.size % WINDOW, np.float32)])
-        for window in piece.reshape(-1, WINDOW):
-            self._probabilities.append(detector.probability(window))
-            self._pauses.push(self._probabilities[-1])
+    def listen(self, detector: SpeechDetector, begin: int) -> None:
+        """Bring the piece that begins there to 16 kHz, and find out how much it sounds like speech."""
+        own = self._own[begin : begin + self._piece].astype(np.float32) / np.float32(32_768)
+        self._tape.append(self._resampler.push(own))
+        if begin + self._piece >= self._own.size:
+            self._tape.append(self._resampler.finish())
+        for start in range(len(self._probabilities) * WINDOW, self._tape.end - WINDOW + 1, WINDOW):
+            probability = detector.probability(self._tape.read(start, start + WINDOW))
+            self._probabilities.append(probability)
+            self._pauses.push(probability)
 
     def windows(self) -> list[Stretch]:
         """Return the windows to hear, once all pieces have been listened to."""
@@ -79,7 +74,7 @@ class FileTranscript:
     def hear(self, model: Hearer, window: Stretch) -> tuple[Word, ...]:
         """Return the words of a window."""
         start, end = window
-        speech = Speech(self._samples[start:end], start, start)
+        speech = Speech(self._tape.read(start, end), start, start)
         self._pauses.forget(start)
         heard = hear_thoroughly(model, speech, Prompt(language=self._language))
         words = tuple(self._word(word) for word in without_pauses(heard, self._pauses.stretches()))
@@ -89,7 +84,7 @@ class FileTranscript:
 
     def _widened(self, window: Stretch) -> Stretch:
         """Take some of the silence around a window: the detector is late on soft sounds."""
-        return max(0, window[0] - LEAD), min(self._samples.size, window[1] + TRAIL)
+        return max(0, window[0] - LEAD), min(self._tape.end, window[1] + TRAIL)
 
     def _word(self, word: HeardWord) -> Word:
         start_us = max(self._last_end_us, self.us(word.start))

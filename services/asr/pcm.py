@@ -62,7 +62,8 @@ class PcmReader:
             case Encoding.PCM_F32LE:
                 # Infinities and NaN would spread through every filter after this.
                 finite = np.nan_to_num(np.frombuffer(data, "<f4"), posinf=1.0, neginf=-1.0)
-                return np.clip(finite, -1.0, 1.0).astype(np.float32)
+                clipped: Samples = np.clip(finite, -1.0, 1.0)
+                return clipped
             case Encoding.MULAW:
                 return MULAW[np.frombuffer(data, np.uint8)]
             case _:

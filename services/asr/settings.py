@@ -18,12 +18,14 @@ class AsrSettings(ProcessSettings):
         500, ge=100, le=5_000, description="New speech before it is decoded again: less shows words sooner, costs more."
     )
     max_window_s: float = Field(
-        8.0, ge=4.0, le=20.0, description="Speech decoded as one piece: more context for the model, dearer passes."
+        10.0, ge=4.0, le=20.0, description="Speech decoded as one piece: more context for the model, dearer passes."
     )
     max_backlog_s: float = Field(
         30.0, ge=5.0, le=300.0, description="Undecided audio held per session before its sender has to wait."
     )
-    max_file_s: float = Field(3_600.0, ge=1.0, le=86_400.0, description="Longest file: 64 kB of memory a second.")
+    max_file_s: float = Field(
+        3_600.0, ge=1.0, le=86_400.0, description="Longest file: up to 0.3 MB of memory a second."
+    )
     max_file_bytes: int = Field(
         256 * 2**20, ge=1_024, le=4 * 2**30, description="Largest file before decoding; held in memory while it comes."
     )

@@ -3,6 +3,7 @@
 Called by the composition root in app.py.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -32,10 +33,8 @@ class Upstreams:
 
     async def health(self) -> dict[str, bool]:
         """Ask every upstream's health service; False where it does not answer within a second."""
-        return {
-            stage: await is_serving(channel, service, HEALTH_TIMEOUT_S)
-            for stage, (channel, service) in self.channels.items()
-        }
+        asked = [is_serving(channel, service, HEALTH_TIMEOUT_S) for channel, service in self.channels.values()]
+        return dict(zip(self.channels, await asyncio.gather(*asked), strict=True))
 
 
 @asynccontextmanager

@@ -13,11 +13,11 @@ import numpy as np
 from PIL import Image
 
 from services.common.ports import ImageEncoder
+from services.inference.imagenet import class_names
 from services.inference.processes import Processes
 from services.inference.worker import Workers
 from services.vision.decode import DecodeLimits, decode_image
 from services.vision.engine import EncoderLimits, GridImageEncoder, Network
-from services.vision.models.class_names import imagenet_class_names
 from services.vision.models.fake import FakeImageEncoder
 from services.vision.settings import VisionSettings
 from services.vision.sizing import input_size
@@ -54,7 +54,7 @@ async def _open_grid_encoder(settings: VisionSettings, decode: DecodeLimits) -> 
             width, height = input_size(settings.max_side_px, settings.max_side_px, settings.max_side_px)
             blank = np.zeros((height, width, 3), np.uint8)
             await asyncio.gather(*(workers.run(lambda: model.encode(blank)) for _ in range(count)))
-            network = Network(settings.model, model, imagenet_class_names())
+            network = Network(settings.model, model, class_names())
             yield GridImageEncoder(network, decoders, workers, limits)
 
 

@@ -20,9 +20,9 @@ from services.common.types import (
     RegionTokens,
     StageTiming,
 )
+from services.inference.imagenet import SPACE
 from services.vision.regions import group_cells
 
-SPACE = "imagenet-1k"
 MOST_LABELS = 5
 
 log = structlog.get_logger(__name__)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import torch
 from torch.nn.functional import normalize
 
-from services.aligner.classes import COUNT, SPACE, class_names
 from services.aligner.models.minilm import MiniLM
 from services.aligner.scorer import HeatMap
 from services.aligner.tokens import Accepted, grid_of
 from services.common.types import RegionTokenHandle, RegionTokens
 from services.inference.device import ModelStream
+from services.inference.imagenet import COUNT, SPACE, class_names
 
 # Runs of up to three words: a class name seldom has more, and a long phrase would drown it.
 MAX_WORDS = 3

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from services.aligner.classes import COUNT, SPACE, class_names
 from services.aligner.scorer import HeatMap
 from services.aligner.tokens import Accepted, grid_of
 from services.common.types import RegionTokenHandle, RegionTokens
+from services.inference.imagenet import COUNT, SPACE, class_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from services.common.ports import Call
 from services.common.types import Image, VisionEvent, VisionInput
+from services.inference.imagenet import COUNT, class_names
 from services.vision.decode import DecodeLimits, decode_image
 from services.vision.frame import Features, failed_frame, frame_of
 from services.vision.inputs import check_bytes, image_of, take_config
-from services.vision.models.class_names import imagenet_class_names
 
 NAME = "fake"
-CLASSES = 1000
 GRID = 4  # cells a side
 SURE = 0.9
 
@@ -39,7 +38,7 @@ class FakeImageEncoder:
     def __init__(self, limits: DecodeLimits, max_image_bytes: int) -> None:
         self._limits = limits
         self._max_image_bytes = max_image_bytes
-        self._class_names = imagenet_class_names()
+        self._class_names = class_names()
 
     async def __call__(self, inputs: AsyncIterator[VisionInput], call: Call) -> AsyncGenerator[VisionEvent, None]:
         """Answer each image with an EncodedFrame or a FailedFrame."""
@@ -69,6 +68,6 @@ def _posteriors(colours: NDArray[np.float64]) -> NDArray[np.float16]:
     """Return the probabilities (..., 1000) for colours (..., 3)."""
     distances = np.linalg.norm(colours[..., None, :] - np.array(list(COLOURS)), axis=-1)
     classes = np.array(list(COLOURS.values()))[distances.argmin(axis=-1)]
-    posteriors = np.full((*classes.shape, CLASSES), (1 - SURE) / (CLASSES - 1), np.float16)
+    posteriors = np.full((*classes.shape, COUNT), (1 - SURE) / (COUNT - 1), np.float16)
     np.put_along_axis(posteriors, classes[..., None], SURE, axis=-1)
     return posteriors

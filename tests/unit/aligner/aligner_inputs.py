@@ -5,9 +5,9 @@ from itertools import count
 
 import numpy as np
 
-from services.aligner.classes import COUNT, SPACE, class_names
 from services.common.ports import Aligner, Call
 from services.common.types import AlignEvent, AlignInput, FrameTokens, RegionTokens, SpokenWord, Words
+from services.inference.imagenet import COUNT, SPACE, class_names
 
 NAMES = class_names()
 SURE = 0.9

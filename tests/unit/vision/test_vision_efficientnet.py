@@ -6,9 +6,9 @@ import skimage.data
 import torch
 from PIL import Image
 
+from services.inference.imagenet import class_names
 from services.inference.weights import package_file
 from services.vision.models import efficientnet
-from services.vision.models.class_names import imagenet_class_names
 from services.vision.models.efficientnet import EfficientNetLite0, for_inference, load_network
 
 
@@ -31,7 +31,7 @@ def pixels(photograph, size):
 def test_photographs_are_named(network, photograph, names):
     """The best of a thousand classes is one that a person could give."""
     best = network.encode(pixels(photograph, (448, 320))).pooled.argmax()
-    assert imagenet_class_names()[best] in names
+    assert class_names()[best] in names
 
 
 def test_each_cell_has_probabilities_of_its_own(network):
@@ -48,7 +48,7 @@ def test_a_collage_is_told_apart_by_place(network):
     """Cat left and coffee right: each half's cells name what is there."""
     halves = [pixels(photograph, (224, 224)) for photograph in (skimage.data.chelsea, skimage.data.coffee)]
     cells = network.encode(np.hstack(halves)).cells.astype(np.float32)
-    names = imagenet_class_names()
+    names = class_names()
     for name, half in (("Egyptian cat", cells[:, :7]), ("espresso", cells[:, 7:])):
         there = half[..., names.index(name)].mean()
         assert there > 10 * (cells[..., names.index(name)].mean() * 2 - there)
@@ -84,6 +84,6 @@ def test_changed_weights_are_refused(tmp_path, monkeypatch):
 
 def test_the_class_names_are_torchvisions():
     """A thousand different names in ImageNet's order, read without loading torchvision."""
-    names = imagenet_class_names()
+    names = class_names()
     assert len(set(names)) == 1000
     assert (names[0], names[281], names[999]) == ("tench", "tabby", "toilet tissue")

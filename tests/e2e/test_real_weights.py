@@ -1,0 +1,85 @@
+"""The whole server with its real models, as a user meets it."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from attune_client import Attune, connect
+from attune_client.media import read_pcm
+
+from bench import demo
+from bench.measure import Target, word_error_rate
+from bench.report import as_table, passed
+from tests.running import Running, eventually, running_stack
+
+TOUR = Path(__file__).parents[2] / "examples" / "tour"
+BECKETT = "Ever tried. Ever failed. No matter. Try again. Fail again. Fail better."
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Run `attune up` with the real models."""
+    with running_stack(tmp_path_factory.mktemp("real"), dict(os.environ)) as running:
+        yield running
+
+
+async def test_the_example_talk_is_understood(real: Running):
+    """Every phrase of the tour finds its picture and its region, and the words are right."""
+    figures = await demo.run(Target(real.url, real.process.pid))
+    assert passed(figures, demo.BARS), as_table(figures, demo.BARS)
+
+
+async def test_files_are_understood(real: Running):
+    """A file of real speech has its words, and a picture its label."""
+    speech = Path(str(files("moonshine_voice").joinpath("assets", "beckett.wav")))
+    async with Attune(real.url) as client:
+        result = await client.align(audio=speech, images=[(TOUR / "rocket.jpg", 0)])
+        described = await client.describe_images([TOUR / "flower.jpg"])
+    assert word_error_rate(BECKETT, " ".join(word.text for word in result.words)) <= 0.1
+    assert result.degraded == ()
+    assert "daisy" in [label.text for label in described[0].labels]
+
+
+async def test_speech_outlives_its_recogniser(real: Running):
+    """kill -9 of the recogniser in mid-sentence: it comes back, and not a word is missing or doubled."""
+    pcm = read_pcm(Path(str(files("moonshine_voice").joinpath("assets", "beckett.wav"))))
+    victim = real.child("asr").pid
+    words: list[str] = []
+    kinds: list[str] = []
+    async with connect(real.url) as session:
+
+        async def speak() -> None:
+            for at in range(0, len(pcm), 3200):
+                if at == 3200 * 30:
+                    os.kill(victim, signal.SIGKILL)
+                await session.send_audio(pcm[at : at + 3200])
+                await asyncio.sleep(0.1)
+            await session.end()
+
+        speaking = asyncio.create_task(speak())
+        async for event in session:
+            kinds.append(event.type)
+            if event.type == "transcript.committed":
+                words += [word.text for word in event.words]
+        await speaking
+    assert word_error_rate(BECKETT, " ".join(words)) <= 0.1
+    assert [kind for kind in kinds if kind in ("degraded", "recovered")] == ["degraded", "recovered"]
+    await eventually(lambda: real.child("asr").pid != victim)
+
+
+async def test_silence_and_noise_bring_no_words(real: Running):
+    """Nothing is said where nobody speaks."""
+    import numpy as np
+
+    noise = (np.random.default_rng(7).normal(0, 300, 16_000 * 6)).astype("<i2").tobytes()
+    async with connect(real.url) as session:
+        await session.send_audio(bytes(32_000 * 6))
+        await session.send_audio(noise)
+        await session.end()
+        events = [event async for event in session]
+    assert [event for event in events if event.type == "transcript.committed"] == []
+    assert events[-1].type == "session.ended"
