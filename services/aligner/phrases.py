@@ -11,6 +11,8 @@ from services.common.types import SpokenWord
 
 PAUSE_US = 600_000
 MAX_TOKENS = 32
+# A phrase with less room than an ordinary word needs ends now: waiting for the word that does not fit costs a commit.
+ROOM_TOKENS = 3
 
 _SENTENCE_END = re.compile(r"[.?!…][^\w,;:]*$")
 # "J." or "U.S." or "e.g.": letters with a full stop after each; "I." is more often the end of a sentence.
@@ -55,7 +57,7 @@ class PhraseCutter:
         ended = self.end() if paused or self._tokens + tokens > MAX_TOKENS else []
         self._words.append(word)
         self._tokens += tokens
-        return ended + self.end() if ends_sentence(word.text) or self._tokens >= MAX_TOKENS else ended
+        return ended + self.end() if ends_sentence(word.text) or self._tokens > MAX_TOKENS - ROOM_TOKENS else ended
 
     def progress(self, until_us: int) -> list[Phrase]:
         """Return the open phrase when no word can follow it without a pause: all words before ``until_us`` are in."""

@@ -5,13 +5,14 @@ Each method is one job for a worker thread, at most a second or two long, so tha
 
 import numpy as np
 
+from services.asr.clock import MediaClock
 from services.asr.container import DecodedFile
 from services.asr.coverage import Ledger
 from services.asr.endpoint import WINDOW, EndpointRules
 from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.models.silero import SpeechDetector
 from services.asr.models.whisper import Prompt, Speech
-from services.asr.packing import packed, shortened, stretches
+from services.asr.packing import packed, shortened, stretches, widened
 from services.asr.pauses import Pauses, Stretch, without_pauses
 from services.asr.repetition import Hearer, hear_thoroughly
 from services.asr.resample import Resampler
@@ -22,7 +23,7 @@ from services.common.types import Coverage, Word
 PIECE_S = 30  # a job
 LONGEST = 20 * SAMPLE_RATE_HZ  # one window; the encoder has room for 30 s, and its cost grows faster than the window
 WIDEST_PAUSE = 3 * SAMPLE_RATE_HZ
-LEAD = TRAIL = 3_200  # 200 ms; pauses are longer, so windows do not overlap
+MARGIN = 3_200  # 200 ms: the detector is late on soft sounds
 
 
 class FileTranscript:
@@ -31,7 +32,6 @@ class FileTranscript:
     def __init__(self, file: DecodedFile, rules: EndpointRules, language: str, start_us: int) -> None:
         self._rules = rules
         self._language = language
-        self._start_us = start_us
         self._ledger = Ledger(start_us)
         self._own = np.frombuffer(file.samples, "<i2")
         self._piece = PIECE_S * file.rate_hz
@@ -40,11 +40,13 @@ class FileTranscript:
         self._probabilities: list[float] = []
         self._pauses = Pauses(rules.stop)
         self._last_end_us = start_us
-        self.end_us = start_us + len(file.samples) // 2 * 1_000_000 // file.rate_hz
+        self._clock = MediaClock(start_us, file.rate_hz, self._resampler.step)
+        self._clock.advance(self._own.size)
+        self.end_us = self._clock.now_us
 
     def us(self, position: int) -> int:
         """Return the media time of a position in the 16 kHz samples."""
-        return min(self.end_us, self._start_us + position * 1_000_000 // SAMPLE_RATE_HZ)
+        return self._clock.us(position)
 
     def coverage(self, until_us: int) -> Coverage:
         """Return the account of the file up to ``until_us``."""
@@ -69,7 +71,7 @@ class FileTranscript:
         """Return the windows to hear, once all pieces have been listened to."""
         found = stretches(self._probabilities, self._rules)
         parts = [part for stretch in found for part in shortened(stretch, self._probabilities, LONGEST)]
-        return [self._widened(window) for window in packed(parts, LONGEST, WIDEST_PAUSE)]
+        return widened(packed(parts, LONGEST, WIDEST_PAUSE), MARGIN, self._tape.end)
 
     def hear(self, model: Hearer, window: Stretch) -> tuple[Word, ...]:
         """Return the words of a window."""
@@ -77,14 +79,11 @@ class FileTranscript:
         speech = Speech(self._tape.read(start, end), start, start)
         self._pauses.forget(start)
         heard = hear_thoroughly(model, speech, Prompt(language=self._language))
-        words = tuple(self._word(word) for word in without_pauses(heard, self._pauses.stretches()))
+        pauses = [pause for pause in self._pauses.stretches() if pause[0] < end]
+        words = tuple(self._word(word) for word in without_pauses(heard, pauses))
         if words:
             self._ledger.transcribed(self.us(start), self.us(end))
         return words
-
-    def _widened(self, window: Stretch) -> Stretch:
-        """Take some of the silence around a window: the detector is late on soft sounds."""
-        return max(0, window[0] - LEAD), min(self._tape.end, window[1] + TRAIL)
 
     def _word(self, word: HeardWord) -> Word:
         start_us = max(self._last_end_us, self.us(word.start))

@@ -40,3 +40,16 @@ def packed(parts: Sequence[Stretch], longest: int, widest_pause: int) -> list[St
         else:
             windows.append((start, end))
     return windows
+
+
+def widened(windows: Sequence[Stretch], by: int, length: int) -> list[Stretch]:
+    """Give each window ``by`` samples of the silence around it, neighbours half of what lies between them at most."""
+    befores = [0, *(end for _, end in windows)]
+    afters = [*(start for start, _ in windows[1:]), length]
+    result = []
+    for number, (start, end) in enumerate(windows):
+        lead = start - befores[number]
+        trail = afters[number] - end
+        first, last = number == 0, number == len(windows) - 1
+        result.append((start - min(by, lead if first else lead // 2), end + min(by, trail if last else trail // 2)))
+    return result

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.asr.endpoint import WINDOW, EndpointRules
-from services.asr.packing import packed, shortened, stretches
+from services.asr.packing import packed, shortened, stretches, widened
 
 RULES = EndpointRules(min_speech=3 * WINDOW, min_silence=4 * WINDOW)
 
@@ -27,6 +27,12 @@ def test_neighbours_share_a_window():
     """As long as it is short enough, and the pause between them too."""
     parts = [(0, 10), (12, 20), (50, 60), (61, 80)]
     assert packed(parts, 25, 5) == [(0, 20), (50, 60), (61, 80)]
+
+
+def test_windows_take_of_the_silence_around_them():
+    """Never past the ends of the file, and never into each other."""
+    assert widened([(3, 20), (24, 40), (40, 90)], 5, 100) == [(0, 22), (22, 40), (40, 95)]
+    assert widened([], 5, 100) == []
 
 
 @given(st.lists(st.floats(0, 1), max_size=300))
