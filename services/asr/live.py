@@ -31,7 +31,7 @@ from services.common.types import (
 LEAD = 4_000  # 250 ms heard before speech starts: the detector is late on soft sounds
 TRAIL = 3_200  # 200 ms heard after it: by then its last word can be decoded
 CATCH_UP = 2 * SAMPLE_RATE_HZ  # of a backlog, between two passes
-SETTLE_EVERY_US = 500_000  # in silence
+SETTLE_EVERY_US = 100_000  # in silence: a pause that ends a phrase is known this late at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ import struct
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
 
 from services.common.errors import InvalidInput, TooLarge
 from services.common.types import Encoding
 
 HEADER = struct.Struct(">B3xIQ")  # kind, three zero bytes, seq, pts_us
 AUDIO_KIND, IMAGE_KIND = 1, 2
+# OpenAI's name for whatever the server's default is.
+MODEL_ALIASES = {"whisper-1": ""}
 MAX_PTS_US = 2**53  # what JSON clients can count to
 
 
@@ -37,6 +39,11 @@ class SessionStart(BaseModel):
     partials: bool = True
     align: bool = True
     resume: dict[str, Any] | None = None
+
+    @field_validator("model")
+    @classmethod
+    def _resolve_alias(cls, name: str) -> str:
+        return MODEL_ALIASES.get(name, name)
 
 
 class FlushRequest(BaseModel):

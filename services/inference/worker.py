@@ -17,6 +17,9 @@ from services.common.types import StageTiming
 
 Result = TypeVar("Result")
 
+# Shorter jobs leave no span: a live session steps several times a second even in silence.
+SPAN_FROM_US = 3_000
+
 tracer = trace.get_tracer(__name__)
 
 
@@ -57,14 +60,17 @@ class Workers:
 
     def _timed(self, job: Callable[[], Result], queued_ns: int, parent: context.Context) -> Timed[Result]:
         started_ns = time.monotonic_ns()
-        token = context.attach(parent)
-        try:
-            with tracer.start_as_current_span(f"{self._name}.compute") as span:
-                span.set_attribute("queue_us", (started_ns - queued_ns) // 1000)
-                value = job()
-        finally:
-            context.detach(token)
-        return Timed(value, StageTiming((started_ns - queued_ns) // 1000, (time.monotonic_ns() - started_ns) // 1000))
+        value = job()
+        timing = StageTiming((started_ns - queued_ns) // 1000, (time.monotonic_ns() - started_ns) // 1000)
+        if timing.compute_us >= SPAN_FROM_US:
+            self._trace(timing, parent)
+        return Timed(value, timing)
+
+    def _trace(self, timing: StageTiming, parent: context.Context) -> None:
+        ended_ns = time.time_ns()
+        started_ns = ended_ns - timing.compute_us * 1000
+        attributes = {"queue_us": timing.queue_us, "compute_us": timing.compute_us}
+        tracer.start_span(f"{self._name}.compute", parent, attributes=attributes, start_time=started_ns).end(ended_ns)
 
 
 def _use_one_compute_thread() -> None:

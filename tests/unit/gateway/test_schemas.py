@@ -18,6 +18,12 @@ def test_a_session_starts_with_defaults():
     assert (start.audio.encoding, start.audio.sample_rate_hz, start.audio.channels) == ("pcm_s16le", 16_000, 1)
 
 
+def test_openais_model_name_is_the_default():
+    """whisper-1 asks for the default; any other name is passed on."""
+    names = [read_text(f'{{"type":"session.start","model":"{name}"}}') for name in ("whisper-1", "tiny.en")]
+    assert [start.model for start in names if isinstance(start, SessionStart)] == ["", "tiny.en"]
+
+
 def test_binary_and_json_media_are_the_same():
     """Both forms of a frame read as equal media."""
     binary = read_binary(HEADER.pack(1, 7, 350_000) + b"\x01\x02")
