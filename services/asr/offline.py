@@ -13,7 +13,7 @@ from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.models.silero import SpeechDetector
 from services.asr.models.whisper import Prompt, Speech
 from services.asr.packing import packed, shortened, stretches, widened
-from services.asr.pauses import Pauses, Stretch, without_pauses
+from services.asr.pauses import Pauses, Stretch, without_gaps, without_pauses
 from services.asr.repetition import Hearer, hear_thoroughly
 from services.asr.resample import Resampler
 from services.asr.tape import Tape
@@ -80,7 +80,7 @@ class FileTranscript:
         self._pauses.forget(start)
         heard = hear_thoroughly(model, speech, Prompt(language=self._language))
         pauses = [pause for pause in self._pauses.stretches() if pause[0] < end]
-        words = tuple(self._word(word) for word in without_pauses(heard, pauses))
+        words = tuple(self._word(word) for word in without_gaps(without_pauses(heard, pauses), pauses))
         if words:
             self._ledger.transcribed(self.us(start), self.us(end))
         return words

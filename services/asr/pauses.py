@@ -1,7 +1,7 @@
-"""Finds pauses in speech, and takes them out of the words that the alignment spread over them. Pure.
+"""Finds pauses in speech, and sets the times of words by them. Pure.
 
-Cross-attention gives a pause to the word before or after it. ``hearing.py`` finds them, ``recognition.py`` takes them
-out, ``offline.py`` does both.
+Cross-attention gives a pause to the word before or after it, and leaves gaps where nobody paused. ``hearing.py`` finds
+pauses, ``recognition.py`` sets the times, ``offline.py`` does both.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ Stretch = tuple[int, int]
 SHORTEST = 5  # windows, 160 ms: the closure of a consonant is shorter
 MARGIN = WINDOW  # the detector needs a window to notice
 SHORTEST_WORD = 1_280  # 80 ms
+WIDEST_GAP = 3_200  # 200 ms between two words of running speech
 
 
 class Pauses:
@@ -50,6 +51,27 @@ def without_pauses(words: Sequence[HeardWord], pauses: Sequence[Stretch]) -> lis
     return [
         _spoken(word, [pause for pause in pauses if pause[0] < word.end and pause[1] > word.start]) for word in words
     ]
+
+
+def without_gaps(words: Sequence[HeardWord], pauses: Sequence[Stretch], after: int | None = None) -> list[HeardWord]:
+    """Return the words with no stretch of speech between them, or ``after`` an earlier one, that belongs to none.
+
+    Speech that follows a word without a pause is the beginning of the next one. When the alignment has set that next
+    word behind the pause instead, it is moved to where it was said.
+    """
+    closed: list[HeardWord] = []
+    for word in words:
+        before = closed[-1].end if closed else after
+        closed.append(word if before is None else _begun(word, before, pauses))
+    return closed
+
+
+def _begun(word: HeardWord, before: int, pauses: Sequence[Stretch]) -> HeardWord:
+    pause = next((pause for pause in pauses if pause[1] > before and pause[0] < word.start), None)
+    speech_end = word.start if pause is None else pause[0]
+    if speech_end - before <= WIDEST_GAP:
+        return word
+    return replace(word, start=before, end=word.end if pause is None else speech_end)
 
 
 def _spoken(word: HeardWord, pauses: Sequence[Stretch]) -> HeardWord:

@@ -13,7 +13,7 @@ from services.asr.hearing import Hearing
 from services.asr.hypothesis import CommitPolicy
 from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.models.whisper import Prompt, Speech
-from services.asr.pauses import without_pauses
+from services.asr.pauses import without_gaps, without_pauses
 from services.asr.repetition import Hearer, hear_quickly, hear_thoroughly
 from services.asr.words import HeardWord
 
@@ -90,7 +90,9 @@ class Recognition:
             words = hear_thoroughly(self._model, speech, self._prompt(), self._committed)
         else:
             words, self._truncated = hear_quickly(self._model, speech, self._prompt(), self._committed)
-        return without_pauses(words, self._hearing.pauses.stretches())
+        pauses = self._hearing.pauses.stretches()
+        after = self._committed[-1].end if self._committed else None
+        return without_gaps(without_pauses(words, pauses), pauses, after)
 
     def _prompt(self) -> Prompt:
         return Prompt(_tokens(self._before), _tokens(self._committed), self._language)

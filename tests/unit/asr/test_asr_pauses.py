@@ -1,10 +1,12 @@
 """Pauses, and words without them."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.asr.endpoint import WINDOW
-from services.asr.pauses import MARGIN, SHORTEST, Pauses, without_pauses
+from services.asr.pauses import MARGIN, SHORTEST, Pauses, without_gaps, without_pauses
 from tests.unit.asr.asr_words import heard
 
 LONG = SHORTEST + 3
@@ -58,3 +60,37 @@ def test_words_only_shrink(spans, probabilities):
     words = [heard("x", start, start + length) for start, length in spans]
     for before, after in zip(words, without_pauses(words, pauses_of(probabilities).stretches()), strict=True):
         assert before.start <= after.start <= after.end <= before.end
+
+
+def test_a_gap_in_running_speech_belongs_to_the_word_after_it():
+    """Where nobody paused, a word begins where the one before ended, so that no phrase ends there."""
+    words = [heard("to", 0, 10_000), heard("heaven", 30_000, 40_000)]
+    assert [(word.start, word.end) for word in without_gaps(words, [])] == [(0, 10_000), (10_000, 40_000)]
+
+
+def test_a_word_set_behind_the_pause_after_it_is_moved_back():
+    """Speech that nothing claims before a pause is the word that the alignment put behind the pause."""
+    words = [heard("to", 0, 10_000), heard("heaven", 30_000, 33_000), heard("we", 33_000, 40_000)]
+    moved = without_gaps(words, [(15_000, 29_000)])
+    assert [(word.start, word.end) for word in moved] == [(0, 10_000), (10_000, 15_000), (33_000, 40_000)]
+
+
+def test_a_gap_that_is_a_pause_stays_and_so_does_a_narrow_one():
+    """A real pause is kept, and the small gaps between words are none of our business."""
+    words = [heard("to", 0, 10_000), heard("heaven", 30_000, 40_000), heard("the", 42_000, 50_000)]
+    assert without_gaps(words, [(12_000, 28_000)]) == words
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 9_000)), max_size=8),
+    st.lists(st.floats(0, 1), max_size=120),
+)
+def test_words_stay_in_order(steps, probabilities):
+    """Words keep their order and never overlap, whatever the pauses."""
+    at, words = 0, []
+    for gap, length in steps:
+        words.append(heard("x", at + gap, at + gap + length))
+        at += gap + length
+    closed = without_gaps(words, pauses_of(probabilities).stretches())
+    assert all(word.start <= word.end for word in closed)
+    assert all(a.end <= b.start for a, b in pairwise(closed))
