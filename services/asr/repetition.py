@@ -15,6 +15,7 @@ MARGIN_FRAMES = 1 * FRAMES_PER_S  # silence after the speech, so that it sees th
 SHORTEST = 3  # words; "no, no" and "very, very" are how people talk
 MOST_COPIES = 3  # of anything shorter
 FASTEST = 3_000  # samples a word: nobody says a whole clause twice at more than 5 words a second
+RUSHED = 0.7  # of the time that saying it first took: a copy with a word of no time at all was not spoken
 
 
 class Hearer(Protocol):
@@ -29,9 +30,10 @@ def hear_quickly(
     model: Hearer, speech: Speech, prompt: Prompt, forced: Sequence[HeardWord]
 ) -> tuple[list[HeardWord], bool]:
     """Return the words after the ``forced`` ones up to the first repetition, and whether there was one."""
-    words = model.hear(speech, prompt, max(MIN_FRAMES, speech.samples.size // HOP + MARGIN_FRAMES))
-    at = _repeated(words, forced)
-    return (words, False) if at is None else (words[:at], True)
+    heard = model.hear(speech, prompt, max(MIN_FRAMES, speech.samples.size // HOP + MARGIN_FRAMES))
+    words = without_rushed(heard, forced)
+    words = words[: _repeated(words, forced)]
+    return words, len(words) < len(heard)
 
 
 def hear_thoroughly(model: Hearer, speech: Speech, prompt: Prompt, forced: Sequence[HeardWord] = ()) -> list[HeardWord]:
@@ -39,11 +41,39 @@ def hear_thoroughly(model: Hearer, speech: Speech, prompt: Prompt, forced: Seque
     words, repeated = hear_quickly(model, speech, prompt, forced)
     if not repeated:
         return words
-    words = model.hear(speech, prompt, MAX_FRAMES)
+    words = without_rushed(model.hear(speech, prompt, MAX_FRAMES), forced)
     at = _repeated(words, forced)
     if at is None or _spoken_twice([*forced, *words], at + len(forced)):
         return words
     return words[:at]
+
+
+def without_rushed(words: Sequence[HeardWord], forced: Sequence[HeardWord] = ()) -> list[HeardWord]:
+    """Return the words without copies of what stands right before them that have no time to be spoken in.
+
+    However short: of "Try again. Try again." the second is taken out when the alignment found no sound for it.
+    """
+    kept = list(forced)
+    for word in words:
+        kept.append(word)
+        length = _rushed_copy(kept, len(forced))
+        del kept[len(kept) - length :]
+    return kept[len(forced) :]
+
+
+def _rushed_copy(words: Sequence[HeardWord], first: int) -> int:
+    """Return the length of the rushed copy that ends here, none of it before ``first``; 0 if there is none."""
+    spoken = _plain(words)
+    for length in range(1, min(len(words) // 2, len(words) - first) + 1):
+        original, copy = words[-2 * length : -length], words[-length:]
+        if spoken[-length:] == spoken[-2 * length : -length] and _is_rushed(original, copy):
+            return length
+    return 0
+
+
+def _is_rushed(original: Sequence[HeardWord], copy: Sequence[HeardWord]) -> bool:
+    taken, needed = copy[-1].end - copy[0].start, original[-1].end - original[0].start
+    return any(word.start == word.end for word in copy) and taken <= RUSHED * needed
 
 
 def repeated_at(words: Sequence[HeardWord], first: int = 0) -> int | None:

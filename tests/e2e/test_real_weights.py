@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
-from attune_client import Attune, connect
-from attune_client.media import read_pcm
 
+from attune_client import Attune, connect
+from attune_client.events import Committed, Degraded, Recovered, SessionEnded
+from attune_client.media import read_pcm
 from bench import demo
 from bench.measure import Target, word_error_rate
 from bench.report import as_table, passed
@@ -45,11 +47,11 @@ async def test_files_are_understood(real: Running):
 
 
 async def test_speech_outlives_its_recogniser(real: Running):
-    """kill -9 of the recogniser in mid-sentence: it comes back, and not a word is missing or doubled."""
+    """Kill -9 of the recogniser in mid-sentence: it comes back, and not a word is missing or doubled."""
     pcm = read_pcm(Path(str(files("moonshine_voice").joinpath("assets", "beckett.wav"))))
     victim = real.child("asr").pid
     words: list[str] = []
-    kinds: list[str] = []
+    news: list[str] = []
     async with connect(real.url) as session:
 
         async def speak() -> None:
@@ -62,24 +64,24 @@ async def test_speech_outlives_its_recogniser(real: Running):
 
         speaking = asyncio.create_task(speak())
         async for event in session:
-            kinds.append(event.type)
-            if event.type == "transcript.committed":
-                words += [word.text for word in event.words]
+            match event:
+                case Committed():
+                    words += [word.text for word in event.words]
+                case Degraded() | Recovered():
+                    news.append(f"{event.stage} {type(event).__name__.lower()}")
         await speaking
     assert word_error_rate(BECKETT, " ".join(words)) <= 0.1
-    assert [kind for kind in kinds if kind in ("degraded", "recovered")] == ["degraded", "recovered"]
+    assert news == ["asr degraded", "asr recovered"]
     await eventually(lambda: real.child("asr").pid != victim)
 
 
 async def test_silence_and_noise_bring_no_words(real: Running):
     """Nothing is said where nobody speaks."""
-    import numpy as np
-
     noise = (np.random.default_rng(7).normal(0, 300, 16_000 * 6)).astype("<i2").tobytes()
     async with connect(real.url) as session:
         await session.send_audio(bytes(32_000 * 6))
         await session.send_audio(noise)
         await session.end()
         events = [event async for event in session]
-    assert [event for event in events if event.type == "transcript.committed"] == []
-    assert events[-1].type == "session.ended"
+    assert [event for event in events if isinstance(event, Committed)] == []
+    assert isinstance(events[-1], SessionEnded)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.asr.models.whisper import Prompt, Speech
-from services.asr.repetition import MAX_FRAMES, MIN_FRAMES, hear_quickly, hear_thoroughly, repeated_at
-from tests.unit.asr.asr_words import sentence
+from services.asr.repetition import MAX_FRAMES, MIN_FRAMES, hear_quickly, hear_thoroughly, repeated_at, without_rushed
+from tests.unit.asr.asr_words import heard, sentence
 
 SPEECH = Speech(np.zeros(32_000, np.float32))
 FAST, SLOW = 1_000, 6_000  # samples a word
@@ -86,3 +86,57 @@ def test_what_stands_before_a_repetition_has_none(texts):
     words = sentence(" ".join(texts))
     at = repeated_at(words)
     assert at is None or repeated_at(words[:at]) is None
+
+
+def spans(*words):
+    return [heard(text, start, end) for text, start, end in words]
+
+
+TRY_AGAIN = spans(
+    ("Try", 50_240, 59_200), ("again.", 59_200, 62_400), ("Try", 62_400, 62_400), ("again.", 62_400, 69_760)
+)
+
+
+def test_a_copy_without_time_was_not_spoken():
+    """However short the clause: a copy with a word of no time, said faster than the original, goes."""
+    assert [word.text for word in without_rushed(TRY_AGAIN)] == ["Try", "again."]
+
+
+def test_a_loop_without_time_goes_and_what_follows_stays():
+    """Copy after copy is taken out; the words after them are kept."""
+    loop = [heard(text, 69_760, 69_760) for text in ("Try", "again.") * 4]
+    words = without_rushed([*TRY_AGAIN, *loop, heard("Fail", 70_000, 80_000)])
+    assert [word.text for word in words] == ["Try", "again.", "Fail"]
+
+
+def test_a_copy_that_takes_its_time_was_spoken():
+    """People say "no, no", and a slow copy stays even where the alignment lost one word's time."""
+    said = spans(("No,", 0, 8_000), ("no.", 8_000, 16_000))
+    assert without_rushed(said) == said
+    slow = spans(("Try", 0, 9_000), ("again.", 9_000, 16_000), ("Try", 16_000, 16_000), ("again.", 16_000, 30_000))
+    assert without_rushed(slow) == slow
+
+
+def test_a_copy_of_forced_words_goes_and_they_stay():
+    """New words that only repeat what is committed without time for it are taken out."""
+    assert without_rushed(TRY_AGAIN[2:], TRY_AGAIN[:2]) == []
+    assert without_rushed([], TRY_AGAIN) == []
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9_000)), max_size=12), st.integers(0, 4))
+def test_words_that_all_take_time_are_left_alone(said, forced):
+    """Only copies with a word of no time are ever taken out, and always later words, never earlier ones."""
+    at, words = 0, []
+    for text, length in said:
+        words.append(heard(text, at, at + length))
+        at += length
+    kept = without_rushed(words[forced:], words[:forced])
+    assert [word for word in words[forced:] if word in kept] == kept
+    if all(length for _, length in said):
+        assert kept == words[forced:]
+
+
+def test_a_quick_pass_tells_of_a_rushed_copy():
+    """So that the last pass of a stretch hears it again, thoroughly."""
+    words, repeated = hear_quickly(ScriptedHearer(TRY_AGAIN, []), SPEECH, Prompt(), [])
+    assert ([word.text for word in words], repeated) == (["Try", "again."], True)
