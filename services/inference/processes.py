@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 import structlog
 
 from services.common.errors import InvalidInput, Overloaded
+from services.common.tether import tie_to_parent
 
 Result = TypeVar("Result")
 
@@ -36,7 +37,9 @@ class Processes:
 
     def _new_pool(self) -> ProcessPoolExecutor:
         # spawn: a fork after gRPC has started its threads can hang.
-        pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        # tie_to_parent: a worker whose service was killed would wait for work for ever.
+        spawn = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=tie_to_parent)
         self._pools.add(pool)
         return pool
 

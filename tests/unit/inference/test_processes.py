@@ -1,12 +1,17 @@
 """Decoding in processes that may die."""
 
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
+import psutil
 import pytest
 
 from services.common.errors import InvalidInput, Overloaded
 from services.inference.processes import Processes
+from tests.running import eventually
 
 
 def double(number: int) -> int:
@@ -58,3 +63,29 @@ async def test_no_room_is_overloaded():
     async with Processes("p", count=1, queue_size=-1, timeout_s=30) as processes:
         with pytest.raises(Overloaded):
             await processes.run(double, 1)
+
+
+SERVICE = """
+import asyncio, os
+from services.inference.processes import Processes
+
+async def main():
+    async with Processes("p", count=1, queue_size=0, timeout_s=30) as processes:
+        print(await processes.run(os.getpid), flush=True)
+        await asyncio.sleep(60)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+async def test_no_process_outlives_its_service(tmp_path: Path):
+    """Kill -9 of the service ends its decoders too."""
+    script = tmp_path / "service.py"
+    script.write_text(SERVICE)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        decoder = int(service.stdout.readline())
+        assert psutil.pid_exists(decoder)
+        service.kill()
+    await eventually(lambda: not psutil.pid_exists(decoder))
