@@ -1,5 +1,6 @@
 """Decoding in processes that may die."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -79,7 +80,7 @@ if __name__ == "__main__":
 """
 
 
-async def test_no_process_outlives_its_service(tmp_path: Path):
+def test_no_process_outlives_its_service(tmp_path: Path):
     """Kill -9 of the service ends its decoders too."""
     script = tmp_path / "service.py"
     script.write_text(SERVICE)
@@ -88,4 +89,4 @@ async def test_no_process_outlives_its_service(tmp_path: Path):
         decoder = int(service.stdout.readline())
         assert psutil.pid_exists(decoder)
         service.kill()
-    await eventually(lambda: not psutil.pid_exists(decoder))
+    asyncio.run(eventually(lambda: not psutil.pid_exists(decoder)))
