@@ -1,7 +1,7 @@
 """Ties a process to the one that started it, and lets it say when it is ready.
 
 ``python -m services.common.tether COMMAND…`` becomes COMMAND, which the kernel ends with SIGTERM when the starter dies,
-however it dies. Used by the stack for every child, by decoder processes, and by entry points to say that they are ready.
+however it dies. Used by the stack for every child, by decoder processes, and by entry points to say they are ready.
 """
 
 import ctypes
