@@ -72,16 +72,14 @@ class LiveSession:
         failure: BaseException | None = None
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._teller.deliver(sink))
-            saving = tasks.create_task(self._teller.save_and_ack_forever())
+            tasks.create_task(self._teller.save_and_ack_until_closed())
             try:
                 await self._work(messages)
                 await self._end()
             except* Exception as errors:
                 failure = first_cause(errors)
                 await self._fail(failure)
-            saving.cancel()
             self._teller.close()
-        await self._around.event_log.save()
         if failure is not None:
             raise failure
 
@@ -153,25 +151,19 @@ class LiveSession:
 
     async def _listen_until_drained(self, messages: AsyncIterator[Message]) -> None:
         await self._ready.wait()
-        draining = asyncio.ensure_future(self._announce_drain())
-        listening = asyncio.ensure_future(self._listen(messages))
-        try:
-            done, _ = await asyncio.wait({draining, listening}, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            draining.cancel()
-            listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await listening
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as listening, asyncio.TaskGroup() as tasks:
+                announcing = tasks.create_task(self._announce_drain(listening))
+                await self._listen(messages)
+                announcing.cancel()
         self._hearing.close()
         self._looking.close()
 
-    async def _announce_drain(self) -> None:
+    async def _announce_drain(self, listening: asyncio.Timeout) -> None:
         await self._around.draining.wait()
         grace_s = self._settings.drain_s / 2
+        listening.reschedule(asyncio.get_running_loop().time() + grace_s)
         await self._teller.emit({"type": "going_away", "in_ms": int(grace_s * 1000), "token": self._session.token})
-        await asyncio.sleep(grace_s)
 
     async def _listen(self, messages: AsyncIterator[Message]) -> None:
         async for message in messages:

@@ -3,6 +3,7 @@
 Used by the pipeline through one EventLog per session.
 """
 
+import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
@@ -24,18 +25,18 @@ log = structlog.get_logger(__name__)
 
 
 class EventStore:
-    """Appends events to one list per session."""
+    """Adds events to one sorted set per session; adding an event again changes nothing."""
 
     def __init__(self, redis: Redis, ttl_s: int) -> None:
         self._redis = redis
         self._ttl_s = ttl_s
 
     @stamina.retry(on=(RedisError, OSError), attempts=2, wait_initial=0.05, timeout=1.0)
-    async def append(self, session_id: str, events: Sequence[Event]) -> None:
-        """Store events in order, all or none. RedisError or OSError when Redis does not take them."""
+    async def add(self, session_id: str, events: Sequence[Event]) -> None:
+        """Store events, all or none. RedisError or OSError when Redis does not say in time that it took them."""
         key = f"attune:session:{session_id}:events"
         async with self._redis.pipeline(transaction=True) as pipe:
-            pipe.rpush(key, *(json.dumps(event) for event in events))
+            pipe.zadd(key, {json.dumps(event): event["event_no"] for event in events})
             pipe.expire(key, self._ttl_s)
             await pipe.execute()
 
@@ -55,6 +56,7 @@ class EventLog:
         self._session_id = session_id
         self._pending: deque[Event] = deque(maxlen=MAX_PENDING)
         self._gap = False
+        self._saving = asyncio.Lock()
         self.durable = True
         self.stored_no = 0
 
@@ -65,24 +67,25 @@ class EventLog:
 
     async def save(self) -> bool:
         """Store what is pending; return whether the session is durable now."""
-        batch = list(self._pending)
-        if batch:
-            self._set_durable(not self._gap and await self._try_append(batch))
-        if batch and self.durable and not self._gap:
-            for _ in batch:
-                self._pending.popleft()
-            self.stored_no = batch[-1]["event_no"]
-        return self.durable
+        async with self._saving:
+            batch = list(self._pending)
+            if batch:
+                self._set_durable(not self._gap and await self._try_add(batch))
+            if batch and self.durable and not self._gap:
+                for _ in batch:
+                    self._pending.popleft()
+                self.stored_no = batch[-1]["event_no"]
+            return self.durable
 
     def close(self) -> None:
         """Give back this session's part in the gauge."""
         self._set_durable(True)
 
-    async def _try_append(self, batch: list[Event]) -> bool:
+    async def _try_add(self, batch: list[Event]) -> bool:
         if self._store is None:
             return True
         try:
-            await self._store.append(self._session_id, batch)
+            await self._store.add(self._session_id, batch)
         except (RedisError, OSError) as error:
             log.warning("events_not_stored", waiting=len(batch), reason=str(error))
             return False

@@ -5,6 +5,7 @@ Every task of a session speaks through one Teller.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 
 import structlog
@@ -33,7 +34,8 @@ def error_event(error: AttuneError, *, fatal: bool) -> Event:
         "retryable": error.retryable,
         "fatal": fatal,
     }
-    return event | ({} if error.param is None else {"param": error.param})
+    rest = {"param": error.param, "retry_after_s": error.retry_after_s}
+    return event | {key: value for key, value in rest.items() if value is not None}
 
 
 def _both_partials(last: Event, new: Event) -> bool:
@@ -48,6 +50,7 @@ class Teller:
         self._event_log = event_log
         self._outbox: Inbox[Event] = Inbox(OUTBOX_EVENTS, merges=_both_partials)
         self._acked = Ack(0, 0)
+        self._closing = asyncio.Event()
         self._lost: set[str] = set()
 
     async def emit(self, event: Event) -> None:
@@ -89,13 +92,16 @@ class Teller:
             await sink(event)
 
     def close(self) -> None:
-        """Let ``deliver`` end once everything is handed over."""
+        """Let ``deliver`` end once everything is handed over, and the saving once everything is saved."""
         self._outbox.close()
+        self._closing.set()
 
-    async def save_and_ack_forever(self) -> None:
-        """Keep events and send acks as they become due."""
-        while True:
-            await asyncio.sleep(SAVE_EVERY_S)
+    async def save_and_ack_until_closed(self) -> None:
+        """Keep events and send acks as they become due; the last events are kept after the close."""
+        while not self._closing.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SAVE_EVERY_S):
+                    await self._closing.wait()
             await self.save_and_ack()
 
     async def save_and_ack(self) -> None:

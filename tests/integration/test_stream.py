@@ -213,7 +213,7 @@ async def test_events_are_in_redis_once_acked(fakes: Running):
         session_id = talk.of("session.ready")[0]["session_id"]
         await talk.end()
     async with Redis.from_url(fakes.processes["redis"]) as redis:
-        stored = [json.loads(item) for item in await redis.lrange(f"attune:session:{session_id}:events", 0, -1)]
+        stored = [json.loads(item) for item in await redis.zrange(f"attune:session:{session_id}:events", 0, -1)]
         ttl_s = await redis.ttl(f"attune:session:{session_id}:events")
     assert stored == [event for event in talk.events if "event_no" in event]
     assert 0 < ttl_s <= 3600
@@ -241,4 +241,4 @@ async def test_one_trace_holds_every_hop(fakes: Running):
         assert span["parent_span_id"] in by_id or span["parent_span_id"] == "00f067aa0ba902b7"
     names = {span["name"] for span in spans}
     assert {"asr.recognize", "vision.encode", "aligner.align"} <= names
-    assert any("RPUSH" in name or "MULTI" in name for name in names)
+    assert any("ZADD" in name for name in names)
