@@ -282,6 +282,14 @@ def bench_rest(url: Url = None, as_json: JsonOutput = False) -> None:
     run(_bench("rest", url, as_json))
 
 
+@bench_app.command("scheduler")
+def bench_scheduler(as_json: JsonOutput = False) -> None:
+    """Simulate the shipped workload, first come first served against the scheduler; needs no server."""
+    from bench import report, scheduler
+
+    raise typer.Exit(report.show(scheduler.run(), scheduler.BARS, in_json=as_json))
+
+
 def run(work: Coroutine[Any, Any, int]) -> NoReturn:
     """Run a coroutine and exit with the code it returns."""
     try:

@@ -25,3 +25,10 @@ LOOP_STALL_SECONDS = Histogram(
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1),
 )
 LOOP_STALL_P99_SECONDS = Gauge("attune_loop_stall_p99_seconds", "P99 of the same over the last minute.")
+UTILISATION = Gauge(
+    "attune_utilisation", "Share of the fullest capacity of a stage's device that is given out.", ["stage"]
+)
+BACKLOG = Gauge("attune_backlog", "Requests that wait for a stage's device.", ["stage"])
+SCALE_OUT = Gauge(
+    "attune_scale_out", "1 while a stage's device has been too full for three samples, else 0.", ["stage"]
+)
