@@ -35,7 +35,7 @@ class Workers:
         self._name = name
         self._limit = count + queue_size
         self._running = 0
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix=name, initializer=_use_one_compute_thread)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix=name, initializer=use_one_compute_thread)
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,7 +67,8 @@ class Workers:
         return Timed(value, StageTiming((started_ns - queued_ns) // 1000, (time.monotonic_ns() - started_ns) // 1000))
 
 
-def _use_one_compute_thread() -> None:
+def use_one_compute_thread() -> None:
+    """Keep torch from spreading one worker's work over all cores; every worker thread calls it first."""
     import torch  # here, so that a process whose engines need no torch does not load it
 
     torch.set_num_threads(1)
