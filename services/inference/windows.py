@@ -17,6 +17,7 @@ class Windows:
     def __init__(self) -> None:
         self.empty_share = 1.0  # an idle start is a quiet one
         self._until: float | None = None
+        self._met = False
 
     @property
     def passing(self) -> bool:
@@ -25,11 +26,10 @@ class Windows:
 
     def arrived(self, now: float, opens_for: float | None) -> None:
         """Take note of an arrival; ``opens_for`` is the window in seconds it opens, None when it finds others."""
+        if self._until is not None and now < self._until:
+            self._met = True
+            return
         if self._until is not None:
-            self._close(empty=now >= self._until)
-        if opens_for is not None:
-            self._until = now + opens_for
-
-    def _close(self, *, empty: bool) -> None:
-        self._until = None
-        self.empty_share += REMEMBERED * (float(empty) - self.empty_share)
+            self.empty_share += REMEMBERED * (float(not self._met) - self.empty_share)
+        self._until = None if opens_for is None else now + opens_for
+        self._met = False
