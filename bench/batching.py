@@ -17,7 +17,7 @@ from bench.load import Load, Phase, Seen, open_load
 from bench.measure import percentile
 from bench.report import Bar, Figures
 from bench.rivals.model import MAX_BATCH
-from bench.serving import OURS, RIVALS, open_target
+from bench.serving import OURS, RIVALS, CannotMeasure, open_target
 from services.inference.batching import Batcher
 from services.inference.lanes import BatchSettings
 
@@ -69,7 +69,7 @@ class Samples:
     def add(self, name: str, value: float | None) -> None:
         """Keep a value; None is a phase without answers, which ends the measurement."""
         if value is None:
-            raise RuntimeError(f"{name}: nothing was answered")
+            raise CannotMeasure(f"{name}: nothing was answered")
         self.values[name].append(value)
 
     def medians(self) -> dict[str, float | None]:

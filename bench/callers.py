@@ -76,7 +76,10 @@ class HttpCaller:
     async def _read_answer(self, reader: asyncio.StreamReader) -> None:
         status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().splitlines()
         headers = dict(line.split(": ", 1) for line in lines if line)
-        await reader.readexactly(int(headers["content-length"]))
+        if headers.get("transfer-encoding") == "chunked":
+            await _read_chunks(reader)
+        else:
+            await reader.readexactly(int(headers["content-length"]))
         if " 200 " not in status + " ":
             raise ConnectionError(status)
 
@@ -84,6 +87,12 @@ class HttpCaller:
         if not self._triton:
             return {"n": steps}
         return {"inputs": [{"name": "N", "shape": [1, 1], "datatype": "INT32", "data": [steps]}]}
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> None:
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        await reader.readexactly(size + len(b"\r\n"))
+    await reader.readuntil(b"\r\n")
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from bench.callers import Caller, open_caller
+from bench.serving import CannotMeasure
 
 LONG_STEPS = 10
 LONG_SHARE = 0.15
@@ -150,13 +151,13 @@ class Load:
         self._process = process
 
     async def run(self, name: str, phase: Phase) -> Seen:
-        """Run a load of this name and return what it saw; RuntimeError when it fails."""
+        """Run a load of this name and return what it saw; CannotMeasure when it fails."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([name, dataclasses.asdict(phase)]).encode() + b"\n")
         line = await self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the load {name} failed; its own message stands above")
+            raise CannotMeasure(f"the load {name} failed; its own message stands above")
         return Seen(**json.loads(line))
 
 

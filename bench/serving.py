@@ -24,7 +24,7 @@ STOP_S = 20.0
 
 
 class CannotMeasure(Exception):
-    """A rival's environment could not be made."""
+    """A server or its environment could not be made, or answered nothing."""
 
 
 def free_ports(count: int) -> int:
