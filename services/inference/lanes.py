@@ -115,8 +115,6 @@ class Lane(Generic[Item]):
     @property
     def oldest(self) -> Ticket[Item]:
         """Return the ticket that has waited longest."""
-        while not self._arrivals[0].queued:
-            self._arrivals.popleft()
         return self._arrivals[0]
 
     @property
@@ -126,8 +124,6 @@ class Lane(Generic[Item]):
 
     def add(self, ticket: Ticket[Item]) -> None:
         """Queue a ticket."""
-        if not self._tickets:
-            self._arrivals.clear()  # only tickets that left
         insort(self._tickets, ticket, key=lambda queued: queued.order)
         self._arrivals.append(ticket)
 
@@ -135,6 +131,8 @@ class Lane(Generic[Item]):
         """Take a queued ticket out."""
         del self._tickets[bisect_left(self._tickets, ticket.order, key=lambda queued: queued.order)]
         ticket.queued = False
+        while self._arrivals and not self._arrivals[0].queued:
+            self._arrivals.popleft()
 
     def take(self, now: float, cost: CostModel) -> list[Ticket[Item]]:
         """Take the next batch: the head, and those after it that fit its size and let it keep its deadline."""

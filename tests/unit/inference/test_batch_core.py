@@ -1,8 +1,10 @@
 """The batcher's decisions on a simulated clock."""
 
+import gc
 import itertools
 import math
 import random
+import weakref
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -174,6 +176,33 @@ def test_nobody_starves_under_saturation(workers: int):
     crowd_waits_s = 3 * padded_cost(Shape(32, 32.0, 1.0)) + 0.1
     assert started["file"] - 3.0 <= machine.file_patience_s - machine.live_patience_s + crowd_waits_s
     assert started["long"] - 3.0 <= machine.stretch * padded_cost(Shape(1, 10.0, 10.0)) * 1.2 + crowd_waits_s
+
+
+def test_answered_requests_are_let_go():
+    """However long the queue never runs empty, no more requests are held than are inside."""
+
+    class Request:
+        """Something that can be watched."""
+
+    watched: list[weakref.ref[Request]] = []
+    world = World(BatchSettings(workers=1))
+
+    def again(_: Ticket[object] | None = None) -> None:
+        if world.now < 2.0:
+            request = Request()
+            watched.append(weakref.ref(request))
+            world.core.add(request, Ask(deadline=world.now + 30.0), world.now)
+
+    world.on_done = again
+    for _ in range(100):
+        again()
+    world.run(until=1.9)
+    assert world.core.waiting > 0
+    world.batches.clear()
+    world.done.clear()
+    gc.collect()
+    assert len(watched) > 1000
+    assert sum(request() is not None for request in watched) <= 100
 
 
 @pytest.mark.parametrize("workers", [1, 2])
