@@ -290,6 +290,31 @@ def bench_scheduler(as_json: JsonOutput = False) -> None:
     raise typer.Exit(report.show(scheduler.run(), scheduler.BARS, in_json=as_json))
 
 
+@bench_app.command("batching")
+def bench_batching(
+    rivals: Annotated[bool, typer.Option("--rivals", help="Also measure LitServe, Ray Serve and Triton.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each server is measured.")] = 3,
+    seconds: Annotated[float, typer.Option(min=1, help="How long each phase of load lasts.")] = 8.0,
+    cancel_s: Annotated[float, typer.Option(min=1, help="How long callers leave before throughput is compared.")] = 300,
+    as_json: JsonOutput = False,
+) -> None:
+    """Load the batcher and its rivals: throughput, long tails, poison, callers that leave."""
+    from bench.batching import BatchingRun
+
+    run(_bench_batching(BatchingRun(rivals, repeats, seconds, cancel_s), as_json))
+
+
+async def _bench_batching(settings: Any, as_json: bool) -> int:
+    from bench import batching
+    from bench.report import show as show_figures
+    from bench.serving import CannotMeasure
+
+    try:
+        return show_figures(await batching.run(settings), settings.bars, in_json=as_json)
+    except CannotMeasure as error:
+        fail(error)
+
+
 def run(work: Coroutine[Any, Any, int]) -> NoReturn:
     """Run a coroutine and exit with the code it returns."""
     try:

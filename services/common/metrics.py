@@ -32,3 +32,26 @@ BACKLOG = Gauge("attune_backlog", "Requests that wait for a stage's device.", ["
 SCALE_OUT = Gauge(
     "attune_scale_out", "1 while a stage's device has been too full for three samples, else 0.", ["stage"]
 )
+BATCH_SIZE = Histogram(
+    "attune_batch_size", "Requests in a batch that ran.", ["batcher", "lane"], buckets=(1, 2, 4, 8, 16, 24, 32, 64)
+)
+BATCH_WAIT_SECONDS = Histogram(
+    "attune_batch_wait_seconds",
+    "From a request's arrival to the start of its batch.",
+    ["batcher", "lane"],
+    buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5),
+)
+BATCH_PADDING_RATIO = Histogram(
+    "attune_batch_padding_ratio",
+    "Share of a batch's padded work that no request asked for.",
+    ["batcher", "lane"],
+    buckets=(0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5, 0.75, 1),
+)
+BATCH_PASSTHROUGH = Counter("attune_batch_passthrough", "Lone requests that did not wait for company.", ["batcher"])
+BATCH_EMPTY_WINDOWS = Gauge(
+    "attune_batch_empty_window_share", "Share of windows in which a lone request met nobody.", ["batcher"]
+)
+BATCH_NOT_RUN = Counter(
+    "attune_batch_not_run", "Requests that were never computed, by why: overloaded, deadline, left.", ["batcher", "why"]
+)
+BATCH_POISON = Counter("attune_batch_poison", "Requests that failed every batch they were in.", ["batcher"])

@@ -38,7 +38,7 @@ class Workers:
         self._name = name
         self._limit = count + queue_size
         self._running = 0
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix=name, initializer=_use_one_compute_thread)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix=name, initializer=use_one_compute_thread)
 
     async def __aenter__(self) -> Self:
         return self
@@ -73,7 +73,8 @@ class Workers:
         tracer.start_span(f"{self._name}.compute", parent, attributes=attributes, start_time=started_ns).end(ended_ns)
 
 
-def _use_one_compute_thread() -> None:
+def use_one_compute_thread() -> None:
+    """Keep torch from spreading one worker's work over all cores; every worker thread calls it first."""
     import torch  # here, so that a process whose engines need no torch does not load it
 
     torch.set_num_threads(1)

@@ -1,0 +1,220 @@
+"""Runs requests in batches on worker threads: single requests in, their results with what they cost out.
+
+Engines submit; what to run when is the core's business, this is the thin shell of futures, threads and a timer around
+it. Everything but ``run_batch`` happens on the event loop.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
+
+import structlog
+from opentelemetry import context, trace
+
+from services.common.deadlines import Deadline
+from services.common.errors import DeadlineExceeded, Overloaded, Unavailable
+from services.common.types import StageTiming
+from services.inference.batch_core import Ask, BatchCore
+from services.inference.batch_metrics import BatchMetrics
+from services.inference.lanes import Batch, BatchSettings, Priority, Ticket
+from services.inference.worker import Timed, use_one_compute_thread
+
+Request = TypeVar("Request")
+Result = TypeVar("Result")
+
+RunBatch = Callable[[list[Request]], Sequence[Result | Exception]]
+
+log = structlog.get_logger(__name__)
+tracer = trace.get_tracer(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Call(Generic[Request, Result]):
+    """A request, who waits for it, and the span it belongs to."""
+
+    request: Request
+    answer: "asyncio.Future[Timed[Result]]"
+    parent: context.Context
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran(Generic[Result]):
+    """How a batch ended on its thread: results, or what it raised, or neither when it was not run."""
+
+    started_ns: int
+    seconds: float = 0.0
+    results: Sequence[Result | Exception] = ()
+    error: Exception | None = None
+
+
+class Batcher(Generic[Request, Result]):
+    """Batches calls of ``run_batch``, which blocks, on ``settings.workers`` threads.
+
+    ``run_batch`` takes a list of requests and returns as many results, each a value or the exception for its caller.
+    When it raises, halves are run again until the request that makes it raise is alone: it must bear being repeated.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: BatchSettings,
+        run_batch: RunBatch[Request, Result],
+        set_up_thread: Callable[[], object] = use_one_compute_thread,
+    ) -> None:
+        self._name = name
+        self._run_batch = run_batch
+        self._core: BatchCore[_Call[Request, Result]] = BatchCore(settings)
+        self._metrics = BatchMetrics(name)
+        self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix=name, initializer=set_up_thread)
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._turn_is_due = False
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Refuse what waits; wait for what runs."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._refuse_waiting()
+        await asyncio.to_thread(self._threads.shutdown, wait=True)
+
+    async def submit(
+        self,
+        request: Request,
+        *,
+        size: float = 1.0,
+        deadline: Deadline | None = None,
+        priority: Priority = Priority.LIVE,
+    ) -> Timed[Result]:
+        """Return the result of ``request``. A caller that is cancelled while it waits takes the request with it.
+
+        ``size`` is what the cost depends on and what others would be padded to. Overloaded when the queue is full,
+        DeadlineExceeded when the deadline passes before it runs, Unavailable when the batcher closes first.
+        """
+        if self._closed:
+            raise Unavailable(f"{self._name} is shutting down")
+        if self._core.full:
+            self._metrics.not_run("overloaded")
+            raise Overloaded(
+                f"{self._name}: {self._core.waiting} requests are waiting", retry_after_s=self._core.retry_after_s()
+            )
+        call: _Call[Request, Result] = _Call(request, self._loop.create_future(), context.get_current())
+        ask = Ask(size, math.inf if deadline is None else deadline.at, priority)
+        ticket = self._core.add(call, ask, time.monotonic())
+        self._turn_soon()
+        try:
+            return await call.answer
+        except asyncio.CancelledError:
+            self._leave(ticket)
+            raise
+
+    def _refuse_waiting(self) -> None:
+        for ticket in self._core.queued():
+            self._fail(ticket, Unavailable(f"{self._name} is shutting down"))
+
+    def healthy(self) -> bool:
+        """Return whether work moves on; for the health service."""
+        return self._core.healthy(time.monotonic())
+
+    def _leave(self, ticket: Ticket[_Call[Request, Result]]) -> None:
+        if ticket.queued:
+            self._metrics.not_run("left")
+        self._core.leave(ticket)
+
+    def _turn_soon(self) -> None:
+        # Requests that arrive in one pass of the loop are seen together.
+        if not self._turn_is_due:
+            self._turn_is_due = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._turn_is_due = False
+        if self._closed:
+            self._refuse_waiting()  # halves of a batch that failed meanwhile
+            return
+        now = time.monotonic()
+        turn = self._core.poll(now)
+        for batch in turn.batches:
+            self._threads.submit(self._work, batch)
+        for ticket in turn.expired:
+            self._metrics.not_run("deadline")
+            self._fail(ticket, DeadlineExceeded("the deadline passed while the request was waiting for a worker"))
+        self._wake(None if turn.wake_at == math.inf else turn.wake_at - now)
+
+    def _wake(self, delay_s: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if delay_s is None else self._loop.call_later(max(0.0, delay_s), self._turn)
+
+    def _work(self, batch: Batch[_Call[Request, Result]]) -> None:
+        """Run a batch; on a worker thread."""
+        started_ns = time.time_ns()
+        ran: _Ran[Result] = _Ran(started_ns)
+        try:
+            if not batch.abandoned:
+                ran = self._timed(batch, started_ns)
+        except BaseException as error:  # whatever it raises, its callers must hear of it and its worker be free again
+            ran = _Ran(started_ns, error=_for_caller(error))
+        self._loop.call_soon_threadsafe(self._ended, batch, ran)
+
+    def _timed(self, batch: Batch[_Call[Request, Result]], started_ns: int) -> _Ran[Result]:
+        clock = time.perf_counter()
+        results = self._run_batch([ticket.item.request for ticket in batch.tickets])
+        seconds = time.perf_counter() - clock
+        if len(results) != len(batch.tickets):
+            raise ValueError(f"{self._name}: {len(batch.tickets)} requests were answered with {len(results)} results")
+        return _Ran(started_ns, seconds, results)
+
+    def _ended(self, batch: Batch[_Call[Request, Result]], ran: _Ran[Result]) -> None:
+        now = time.monotonic()
+        culprit = None
+        if ran.error is None:
+            self._core.finished(batch, ran.seconds, now)
+        else:
+            culprit = self._core.failed(batch, now)
+            log.warning("batch_failed", batcher=self._name, size=len(batch.tickets), error=repr(ran.error))
+        self._turn()  # the next batch first: its worker is idle
+        if culprit is not None and ran.error is not None:
+            self._metrics.poisoned()
+            self._fail(culprit, ran.error)
+        elif ran.error is None and ran.results:
+            self._metrics.ran(batch, self._core.empty_window_share)
+            self._answer(batch, ran)
+
+    def _answer(self, batch: Batch[_Call[Request, Result]], ran: _Ran[Result]) -> None:
+        compute_us = round(ran.seconds * 1e6)
+        for ticket, result in zip(batch.tickets, ran.results, strict=True):
+            if isinstance(result, Exception):
+                self._fail(ticket, result)
+                continue
+            timing = StageTiming(round((batch.started - ticket.arrived) * 1e6), compute_us)
+            if not ticket.item.answer.done():
+                ticket.item.answer.set_result(Timed(result, timing))
+            self._trace(ticket.item.parent, batch, ran, timing)
+
+    def _trace(
+        self, parent: context.Context, batch: Batch[_Call[Request, Result]], ran: _Ran[Result], timing: StageTiming
+    ) -> None:
+        span = tracer.start_span(f"{self._name}.compute", parent, start_time=ran.started_ns)
+        span.set_attribute("queue_us", timing.queue_us)
+        span.set_attribute("batch_size", batch.shape.count)
+        span.end(ran.started_ns + round(ran.seconds * 1e9))
+
+    def _fail(self, ticket: Ticket[_Call[Request, Result]], error: Exception) -> None:
+        if not ticket.item.answer.done():
+            ticket.item.answer.set_exception(error)
+
+
+def _for_caller(error: BaseException) -> Exception:
+    """Return what a future can carry: a caller must not be cancelled, ended or stopped by what its model raises."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"the model raised {error!r}")
