@@ -10,14 +10,16 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
+from PIL import Image as Picture
 
 from services.common.ports import ImageEncoder
+from services.common.types import EncodedFrame, Image, ImageReport
+from services.inference.batching import Batcher
 from services.inference.imagenet import class_names
 from services.inference.processes import Processes
-from services.inference.worker import Workers
-from services.vision.decode import DecodeLimits, decode_image
-from services.vision.engine import EncoderLimits, GridImageEncoder, Network
+from services.vision.decode import Decoded, DecodeLimits, decode_image
+from services.vision.encoding import Network, Shot, batch_settings
+from services.vision.engine import EncoderLimits, GridImageEncoder
 from services.vision.models.fake import FakeImageEncoder
 from services.vision.settings import VisionSettings
 from services.vision.sizing import input_size
@@ -49,13 +51,17 @@ async def _open_grid_encoder(settings: VisionSettings, decode: DecodeLimits) -> 
         model, _ = await asyncio.gather(
             asyncio.to_thread(_load, settings.device), decoders.warm_up(decode_image, _sample_file(), decode)
         )
-        count = 1 if model.device.type == "cuda" else settings.workers
-        async with Workers("vision", count, settings.queue_size) as workers:
-            width, height = input_size(settings.max_side_px, settings.max_side_px, settings.max_side_px)
-            blank = np.zeros((height, width, 3), np.uint8)
-            await asyncio.gather(*(workers.run(lambda: model.encode(blank)) for _ in range(count)))
-            network = Network(settings.model, model, class_names())
-            yield GridImageEncoder(network, decoders, workers, limits)
+        network = Network(model, class_names())
+        batches = batch_settings(model.device.type, settings.workers, settings.queue_size, settings.max_side_px)
+        async with Batcher("vision", batches, network.frames) as batcher:
+            await _warm_up(batcher, batches.workers, settings.max_side_px)
+            yield GridImageEncoder(settings.model, decoders, batcher, limits)
+
+
+async def _warm_up(batcher: Batcher[Shot, EncodedFrame], workers: int, max_side_px: int) -> None:
+    width, height = input_size(max_side_px, max_side_px, max_side_px)
+    blank = Decoded(np.zeros((height, width, 3), np.uint8), ImageReport("", width, height), 0)
+    await asyncio.gather(*(batcher.submit(Shot(Image("", 0, b""), blank)) for _ in range(workers)))
 
 
 def _decoders(settings: VisionSettings) -> Processes:
@@ -74,5 +80,5 @@ def _load(device: str) -> "EfficientNetLite0":
 
 def _sample_file() -> bytes:
     file = BytesIO()
-    Image.new("RGB", (1, 1)).save(file, "JPEG")
+    Picture.new("RGB", (1, 1)).save(file, "JPEG")
     return file.getvalue()

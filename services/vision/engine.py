@@ -1,46 +1,29 @@
 """The image encoder: a configuration and images in, one answer for each image out, as they are ready.
 
-Files are decoded in processes and encoded on worker threads. Opened by app, put on gRPC by the servicer.
+Files are decoded in processes and encoded in batches on worker threads. Opened by app, put on gRPC by the servicer.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from opentelemetry import trace
 
 from services.common.deadlines import until
 from services.common.ports import Call
 from services.common.types import EncodedFrame, Image, StageTiming, VisionEvent, VisionInput
+from services.inference.batching import Batcher
 from services.inference.processes import Processes
-from services.inference.worker import Workers
 from services.vision.decode import Decoded, DecodeLimits, decode_image
-from services.vision.frame import Features, failed_frame, frame_of
+from services.vision.encoding import Shot
+from services.vision.frame import failed_frame
 from services.vision.inputs import check_bytes, image_of, take_config
 
 tracer = trace.get_tracer(__name__)
 
 Answers: TypeAlias = "asyncio.Queue[VisionEvent | None]"
-
-
-class GridModel(Protocol):
-    """A network that describes every cell of an image."""
-
-    def encode(self, pixels: NDArray[np.uint8]) -> Features:
-        """Return the features of RGB ``pixels`` (height, width, 3)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """A loaded model, its name and the names of its classes."""
-
-    name: str
-    model: GridModel
-    class_names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +36,23 @@ class EncoderLimits:
 
 
 class GridImageEncoder:
-    """An ImageEncoder around one network; all streams share its decoders and workers."""
+    """An ImageEncoder around the network called ``name``; all streams share its decoders and its batcher."""
 
-    def __init__(self, network: Network, decoders: Processes, workers: Workers, limits: EncoderLimits) -> None:
-        self._network = network
+    def __init__(
+        self, name: str, decoders: Processes, batcher: Batcher[Shot, EncodedFrame], limits: EncoderLimits
+    ) -> None:
+        self._name = name
         self._decoders = decoders
-        self._workers = workers
+        self._batcher = batcher
         self._limits = limits
+
+    def healthy(self) -> bool:
+        """Return whether images move on."""
+        return self._batcher.healthy()
 
     async def __call__(self, inputs: AsyncIterator[VisionInput], call: Call) -> AsyncGenerator[VisionEvent, None]:
         """Answer each image with an EncodedFrame or a FailedFrame; InvalidInput for a wrong order or model."""
-        await take_config(inputs, self._network.name)
+        await take_config(inputs, self._name)
         answers: Answers = asyncio.Queue(self._limits.images_per_stream)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(self._read(inputs, call, answers))
@@ -101,15 +90,16 @@ class GridImageEncoder:
     async def _answer(self, image: Image, call: Call) -> VisionEvent:
         try:
             async with until(call.deadline):
-                return await self._encode(image)
+                return await self._encode(image, call)
         except Exception as error:  # one bad image never spoils the others
             return failed_frame(image.id, error)
 
-    async def _encode(self, image: Image) -> EncodedFrame:
+    async def _encode(self, image: Image, call: Call) -> EncodedFrame:
         check_bytes(image, self._limits.max_image_bytes)
         decoded, waited_us = await self._decode(image.data)
         # A caller that left has cancelled this task by now, so the device is not spent on it.
-        encoded = await self._workers.run(lambda: self._encode_pixels(image, decoded))
+        shot = Shot(image, decoded)
+        encoded = await self._batcher.submit(shot, size=shot.size, deadline=call.deadline)
         timing = StageTiming(
             queue_us=waited_us + encoded.timing.queue_us,
             compute_us=decoded.decode_us + encoded.timing.compute_us,
@@ -123,7 +113,3 @@ class GridImageEncoder:
         with tracer.start_as_current_span("vision.decode"):
             decoded = await self._decoders.run(decode_image, data, self._limits.decode)
         return decoded, max(0, (time.monotonic_ns() - asked_ns) // 1000 - decoded.decode_us)
-
-    def _encode_pixels(self, image: Image, decoded: Decoded) -> EncodedFrame:
-        features = self._network.model.encode(decoded.pixels)
-        return frame_of(image, decoded.report, features, self._network.class_names)

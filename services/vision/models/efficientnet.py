@@ -33,29 +33,29 @@ class EfficientNetLite0:
         self._stream = ModelStream(device)
         self._network = for_inference(load_network()).to(device, memory_format=torch.channels_last)
 
-    def encode(self, pixels: NDArray[np.uint8]) -> Features:
-        """Return what the network sees in RGB ``pixels`` (height, width, 3), whose sides are multiples of 32."""
+    def encode(self, pixels: NDArray[np.uint8]) -> list[Features]:
+        """Return what the network sees in RGB images ``[images, height, width, 3]``; sides are multiples of 32."""
         with torch.inference_mode(), self._stream.active():
             watch = _Stopwatch(self.device)
-            embedding, logits = self._forward(self._upload(pixels))
+            embeddings, logits = self._forward(self._upload(pixels))
             # The classifier is linear: the mean of the cells' logits is the logit of the pooled map.
-            pooled = logits.mean((0, 1)).softmax(-1).half()
+            pooled = logits.mean((1, 2)).softmax(-1).half()
             cells = logits.softmax(-1).half()
             watch.stop()
-            results = cells.cpu().numpy(), pooled.cpu().numpy(), embedding.cpu().numpy()
-        return Features(*results, device_us=watch.elapsed_us())
+            results = cells.cpu().numpy(), pooled.cpu().numpy(), embeddings.cpu().numpy()
+        device_us = watch.elapsed_us()
+        return [Features(*of_image, device_us) for of_image in zip(*results, strict=True)]
 
     def _upload(self, pixels: NDArray[np.uint8]) -> Tensor:
         host = torch.from_numpy(pixels)
         if self.device.type == "cuda":
             host = host.pin_memory()  # from the allocator's cache: a pageable copy would wait on the host
-        image = host.to(self.device, non_blocking=True).permute(2, 0, 1)[None]
-        return image.float().sub_(PIXEL_MEAN).div_(PIXEL_SCALE)
+        images = host.to(self.device, non_blocking=True).permute(0, 3, 1, 2)
+        return images.float().sub_(PIXEL_MEAN).div_(PIXEL_SCALE)
 
-    def _forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
-        features = self._network.extract_features(image)
-        cells = features[0].permute(1, 2, 0)
-        return cells.mean((0, 1)), self._network._fc(cells)
+    def _forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        cells = self._network.extract_features(images).permute(0, 2, 3, 1)
+        return cells.mean((1, 2)), self._network._fc(cells)
 
 
 def load_network() -> EfficientNet:

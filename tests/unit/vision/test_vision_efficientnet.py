@@ -30,13 +30,13 @@ def pixels(photograph, size):
 )
 def test_photographs_are_named(network, photograph, names):
     """The best of a thousand classes is one that a person could give."""
-    best = network.encode(pixels(photograph, (448, 320))).pooled.argmax()
+    best = network.encode(pixels(photograph, (448, 320))[None])[0].pooled.argmax()
     assert class_names()[best] in names
 
 
 def test_each_cell_has_probabilities_of_its_own(network):
     """32 pixels are a cell, and each cell's probabilities sum to one."""
-    features = network.encode(pixels(skimage.data.chelsea, (320, 224)))
+    (features,) = network.encode(pixels(skimage.data.chelsea, (320, 224))[None])
     assert features.cells.shape == (7, 10, 1000)
     assert (features.pooled.shape, features.embedding.shape) == ((1000,), (1280,))
     assert features.cells.dtype == features.pooled.dtype == np.float16
@@ -47,7 +47,7 @@ def test_each_cell_has_probabilities_of_its_own(network):
 def test_a_collage_is_told_apart_by_place(network):
     """Cat left and coffee right: each half's cells name what is there."""
     halves = [pixels(photograph, (224, 224)) for photograph in (skimage.data.chelsea, skimage.data.coffee)]
-    cells = network.encode(np.hstack(halves)).cells.astype(np.float32)
+    cells = network.encode(np.hstack(halves)[None])[0].cells.astype(np.float32)
     names = class_names()
     for name, half in (("Egyptian cat", cells[:, :7]), ("espresso", cells[:, 7:])):
         there = half[..., names.index(name)].mean()
@@ -69,7 +69,16 @@ def test_the_pooled_probabilities_are_those_of_the_published_network(network):
     image = (torch.from_numpy(photograph).permute(2, 0, 1)[None].float() - 127) / 128
     with torch.inference_mode():
         published = load_network()(image).softmax(-1)[0].numpy()
-    assert np.abs(network.encode(photograph).pooled - published).max() < 2e-3
+    assert np.abs(network.encode(photograph[None])[0].pooled - published).max() < 2e-3
+
+
+def test_an_image_is_seen_alike_alone_and_among_others(network):
+    """A batch gives each image its own features, those it has alone."""
+    images = np.stack([pixels(photograph, (320, 224)) for photograph in (skimage.data.chelsea, skimage.data.coffee)])
+    for image, features in zip(images, network.encode(images), strict=True):
+        (alone,) = network.encode(image[None])
+        assert np.abs(features.embedding - alone.embedding).max() < 1e-4
+        assert np.abs(features.cells.astype(np.float32) - alone.cells).max() < 2e-3
 
 
 def test_changed_weights_are_refused(tmp_path, monkeypatch):

@@ -12,7 +12,8 @@ from services.common.ports import Call
 from services.common.types import EncodeConfig, EncodedFrame, FailedFrame, Image, StageTiming
 from services.inference.worker import Timed
 from services.vision.decode import DecodeLimits
-from services.vision.engine import EncoderLimits, GridImageEncoder, Network
+from services.vision.encoding import Network
+from services.vision.engine import EncoderLimits, GridImageEncoder
 from services.vision.frame import Features
 from tests.unit.vision.files import encoded, plain
 
@@ -29,8 +30,10 @@ class BrightnessModel:
         self.encoded = 0
 
     def encode(self, pixels):
-        self.encoded += 1
-        bright = float(pixels.mean() / 255)
+        self.encoded += len(pixels)
+        return [self.features(float(image.mean() / 255)) for image in pixels]
+
+    def features(self, bright):
         pooled = np.array([1 - bright, bright], np.float16)
         return Features(np.tile(pooled, (2, 2, 1)), pooled, np.array([bright], np.float32), device_us=5)
 
@@ -49,25 +52,27 @@ class InlineDecoders:
         return job(*args)
 
 
-class InlineWorkers:
-    """Runs workers' jobs at once; refuses them when told to be full."""
+class InlineBatcher:
+    """Runs requests at once, each alone; refuses them when told to be full."""
 
-    def __init__(self):
+    def __init__(self, run_batch):
+        self.run_batch = run_batch
         self.full = False
 
-    async def run(self, job):
+    async def submit(self, request, *, size, deadline):
         if self.full:
             raise Overloaded("no room", retry_after_s=1.0)
-        return Timed(job(), StageTiming(queue_us=3, compute_us=4))
+        return Timed(self.run_batch([request])[0], StageTiming(queue_us=3, compute_us=4))
 
 
 class Bench:
     """An encoder and the fakes it stands on."""
 
     def __init__(self):
-        self.model, self.decoders, self.workers = BrightnessModel(), InlineDecoders(), InlineWorkers()
+        self.model, self.decoders = BrightnessModel(), InlineDecoders()
+        self.batcher = InlineBatcher(Network(self.model, NAMES).frames)
         limits = EncoderLimits(10_000, IN_WORK, DecodeLimits(100_000, 448))
-        self.encoder = GridImageEncoder(Network("brightness", self.model, NAMES), self.decoders, self.workers, limits)
+        self.encoder = GridImageEncoder("brightness", self.decoders, self.batcher, limits)
 
     async def answers(self, *inputs, call=NO_DEADLINE):
         async with aclosing(self.encoder(stream(inputs), call)) as outputs:
@@ -148,7 +153,7 @@ async def test_bad_images_fail_alone(bench):
 
 async def test_a_full_queue_fails_the_image_not_the_stream(bench):
     """An image for which there is no room is answered as overloaded."""
-    bench.workers.full = True
+    bench.batcher.full = True
     answers = await bench.answers(EncodeConfig(), *images(1))
     assert answers["0"].code == "overloaded"
 
