@@ -8,10 +8,12 @@ import numpy as np
 
 from services.aligner.engine import PhraseAligner
 from services.aligner.models.fake import FakeScorer
+from services.aligner.reading import batch_settings
 from services.aligner.scorer import Scorer
 from services.aligner.settings import AlignerSettings
 from services.common.ports import Aligner
 from services.common.types import RegionTokens
+from services.inference.batching import Batcher
 from services.inference.imagenet import COUNT, SPACE
 from services.inference.worker import Workers
 
@@ -24,7 +26,9 @@ async def open_aligner(settings: AlignerSettings) -> AsyncGenerator[Aligner, Non
     """
     async with Workers("aligner", settings.workers, settings.queue_size) as workers:
         scorer = (await workers.run(lambda: _scorer(settings))).value
-        yield PhraseAligner(scorer, workers, settings)
+        batches = batch_settings(settings.workers, settings.queue_size)
+        async with Batcher("aligner.read", batches, scorer.read) as batcher:
+            yield PhraseAligner(scorer, batcher, workers, settings)
 
 
 def _scorer(settings: AlignerSettings) -> Scorer[Any, Any]:
@@ -42,6 +46,6 @@ def _scorer(settings: AlignerSettings) -> Scorer[Any, Any]:
 def _warm_up(scorer: Scorer[Any, Any]) -> None:
     cells = np.full((14 * 14, COUNT), 1 / COUNT, np.float16)
     view = scorer.view(RegionTokens(SPACE, 14, 14, COUNT, cells.tobytes(), cells[0].tobytes()))
-    reading = scorer.read("here you can see what a phrase of this length takes")
+    (reading,) = scorer.read(["here you can see what a phrase of this length takes"])
     scorer.semantic(reading, [view])
     scorer.heat(reading, view)

@@ -4,22 +4,31 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Generic
 
 from services.aligner.judge import Judge
+from services.aligner.reading import PhraseReader
 from services.aligner.scorer import Reading, Scorer, View
 from services.aligner.session import AlignSession
 from services.aligner.settings import AlignerSettings
 from services.common.errors import InvalidInput
 from services.common.ports import Call
 from services.common.types import AlignConfig, AlignEvent, AlignInput
+from services.inference.batching import Batcher
 from services.inference.worker import Workers
 
 
 class PhraseAligner(Generic[Reading, View]):
     """An aligner port over any scorer; each call is a session of its own."""
 
-    def __init__(self, scorer: Scorer[Reading, View], workers: Workers, settings: AlignerSettings) -> None:
+    def __init__(
+        self, scorer: Scorer[Reading, View], batcher: Batcher[str, Reading], workers: Workers, settings: AlignerSettings
+    ) -> None:
         self._judge = Judge(scorer, settings.min_probability)
+        self._batcher = batcher
         self._workers = workers
         self._settings = settings
+
+    def healthy(self) -> bool:
+        """Return whether phrases move on."""
+        return self._batcher.healthy()
 
     async def __call__(self, inputs: AsyncIterator[AlignInput], call: Call) -> AsyncGenerator[AlignEvent, None]:
         """Align one session; inputs are taken one by one, so a slow worker holds the sender back.
@@ -28,7 +37,8 @@ class PhraseAligner(Generic[Reading, View]):
         """
         items = aiter(inputs)
         self._check(await anext(items, None))
-        session = AlignSession(self._judge, self._workers, self._settings)
+        reader = PhraseReader(self._judge.scorer.count_tokens, self._batcher)
+        session = AlignSession(self._judge, reader, self._workers, self._settings)
         async for item in items:
             for event in await session.take(item):
                 yield event

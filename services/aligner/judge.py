@@ -32,11 +32,6 @@ class Judge(Generic[Reading, View]):
     scorer: Scorer[Reading, View]
     min_probability: float
 
-    def first(self, text: str, candidates: Sequence[Candidate[View]]) -> tuple[Reading, Answer]:
-        """Read a phrase and answer it; the reading serves its later answers."""
-        reading = self.scorer.read(text)
-        return reading, self.answer(reading, candidates)
-
     def answer(self, reading: Reading, candidates: Sequence[Candidate[View]]) -> Answer:
         """Return the likeliest of the candidates with its regions; of equals, the one shown last."""
         semantics = self.scorer.semantic(reading, [candidate.frame.view for candidate in candidates])

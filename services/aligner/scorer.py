@@ -1,6 +1,6 @@
 """What a model must do for the aligner: read a phrase once, view a frame once, then compare the two.
 
-The models implement it; ``judge`` calls it, on a worker.
+The models implement it; the engine's batcher has phrases read together, ``judge`` calls the rest, all on workers.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ class Scorer(Protocol[Reading, View]):
         """Return how many tokens the text encoder makes of ``text``, without its marks of begin and end."""
         ...
 
-    def read(self, text: str) -> Reading:
-        """Return what the comparison needs of a phrase."""
+    def read(self, texts: Sequence[str]) -> list[Reading]:
+        """Return what the comparison needs of each phrase; it does not depend on the others."""
         ...
 
     def view(self, tokens: RegionTokens | RegionTokenHandle) -> View:

@@ -1,6 +1,6 @@
 """One session of an aligner: takes its inputs one by one and says which events each gives. The engine drives it.
 
-All state is plain and bounded; only the comparing runs on a worker, and nothing else of the session meanwhile.
+All state is plain and bounded; only reading and comparing run on workers, and nothing else of the session meanwhile.
 """
 
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import Generic, assert_never
 
 from services.aligner.judge import Judge
 from services.aligner.phrases import Phrase, PhraseCutter
+from services.aligner.reading import PhraseReader
 from services.aligner.scorer import Reading, View
 from services.aligner.settings import AlignerSettings
 from services.aligner.timeline import Reach, Shown, Timeline
@@ -23,19 +24,24 @@ from services.common.types import (
     Marker,
     Progress,
     SpokenWord,
+    StageTiming,
     Words,
 )
 from services.inference.worker import Workers
 
+NO_TIME = StageTiming()
 MAX_WORD_CHARACTERS = 1000  # words are counted in tokens on the event loop
 
 
 class AlignSession(Generic[Reading, View]):
     """The phrases and frames of one stream."""
 
-    def __init__(self, judge: Judge[Reading, View], workers: Workers, settings: AlignerSettings) -> None:
+    def __init__(
+        self, judge: Judge[Reading, View], reader: PhraseReader[Reading], workers: Workers, settings: AlignerSettings
+    ) -> None:
         window_us = round(settings.window_s * 1e6)
         self._judge = judge
+        self._reader = reader
         self._workers = workers
         self._cutter = PhraseCutter(judge.scorer.count_tokens)
         self._window: Window[Reading] = Window(window_us, settings.max_open_phrases)
@@ -79,19 +85,18 @@ class AlignSession(Generic[Reading, View]):
             await self._revise(entries)
         return self._window.due()
 
-    async def _revise(self, entries: Sequence[OpenPhrase[Reading]]) -> None:
+    async def _revise(self, entries: Sequence[OpenPhrase[Reading]], before: StageTiming = NO_TIME) -> None:
         cases = [(entry.reading, self._timeline.candidates(entry.phrase)) for entry in entries]
         found = await self._workers.run(lambda: [self._judge.answer(*case) for case in cases])
         for entry, answer in zip(entries, found.value, strict=True):
-            entry.revise(answer, found.timing)
+            entry.revise(answer, before + found.timing)
 
     async def _align(self, phrases: Sequence[Phrase]) -> None:
         if phrases:
-            cases = [(phrase.text, self._timeline.candidates(phrase)) for phrase in phrases]
-            found = await self._workers.run(lambda: [self._judge.first(*case) for case in cases])
-            for phrase, (reading, answer) in zip(phrases, found.value, strict=True):
-                entry = OpenPhrase(phrase, reading)
-                entry.revise(answer, found.timing)
+            readings = await self._reader.read([phrase.text for phrase in phrases])
+            entries = [OpenPhrase(phrase, reading) for phrase, reading in zip(phrases, readings.value, strict=True)]
+            await self._revise(entries, readings.timing)
+            for entry in entries:
                 self._window.add(entry)
 
 

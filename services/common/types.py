@@ -39,6 +39,11 @@ class StageTiming:
     compute_us: int = 0
     device_us: int = 0
 
+    def __add__(self, later: "StageTiming") -> "StageTiming":
+        return StageTiming(
+            self.queue_us + later.queue_us, self.compute_us + later.compute_us, self.device_us + later.device_us
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Flush:

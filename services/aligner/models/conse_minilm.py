@@ -61,14 +61,17 @@ class ConseMiniLMScorer:
         """Return the number of MiniLM's tokens in ``text``."""
         return self._encoder.count_tokens(text)
 
-    def read(self, text: str) -> ClassReading:
-        """Return the phrase's weights: each class counts by the run of words that is nearest to its name."""
+    def read(self, texts: Sequence[str]) -> list[ClassReading]:
+        """Return the phrases' weights: each class counts by the run of words that is nearest to its name."""
         with torch.inference_mode(), self._stream.active():
-            runs = normalize(normalize(self._encoder.windows(text, MAX_WORDS), dim=-1) - self._mean, dim=-1)
-            nearest = (runs @ self._classes.T).amax(0)
-            weights = torch.softmax(nearest / TEMPERATURE, -1)
+            readings = [self._reading(runs) for runs in self._encoder.windows(texts, MAX_WORDS)]
             self._stream.wait()
-        return ClassReading(weights)
+        return readings
+
+    def _reading(self, runs: torch.Tensor) -> ClassReading:
+        centred = normalize(normalize(runs, dim=-1) - self._mean, dim=-1)
+        nearest = (centred @ self._classes.T).amax(0)
+        return ClassReading(torch.softmax(nearest / TEMPERATURE, -1))
 
     def view(self, tokens: RegionTokens | RegionTokenHandle) -> ClassView:
         """Return the frame's posteriors on the device; raises what ``grid_of`` raises."""

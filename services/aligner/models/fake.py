@@ -33,9 +33,11 @@ class FakeScorer:
         """Return the number of words in ``text``."""
         return len(text.split())
 
-    def read(self, text: str) -> frozenset[int]:
-        """Return the classes that the phrase names."""
-        spoken = _words(text)
+    def read(self, texts: Sequence[str]) -> list[frozenset[int]]:
+        """Return the classes that each phrase names."""
+        return [self._named(_words(text)) for text in texts]
+
+    def _named(self, spoken: str) -> frozenset[int]:
         return frozenset(index for index, name in enumerate(self._names) if _words(name) in spoken)
 
     def view(self, tokens: RegionTokens | RegionTokenHandle) -> NamedView:

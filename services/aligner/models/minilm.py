@@ -23,6 +23,7 @@ SHA256 = {
 DIM = 384
 MAX_TOKENS = 128
 BATCH = 64
+PAD = 0  # masked, so any token would do
 
 Means = npt.NDArray[np.float32]
 
@@ -51,19 +52,33 @@ class MiniLM:
             vectors[places] = torch.nn.functional.normalize(hidden.mean(1), dim=-1)
         return vectors
 
-    def windows(self, text: str, max_words: int) -> torch.Tensor:
-        """Return the mean vector of every run of 1 to ``max_words`` words in their context, ``[runs, 384]``.
+    def windows(self, texts: Sequence[str], max_words: int) -> list[torch.Tensor]:
+        """Return for each text the mean vectors, ``[runs, 384]``, of every run of 1 to ``max_words`` words.
 
-        A text without words has one run: its marks of begin and end.
+        Words stand in the context of their text and of no other. A text without words has one run: its marks of begin
+        and end.
         """
-        encoding = self._tokenizer.encode(text)
-        means = torch.from_numpy(run_means(encoding.word_ids, max_words)).to(self._device)
-        return means @ self._hidden([encoding.ids])[0]
+        encodings = self._tokenizer.encode_batch(list(texts))
+        hidden = self._hidden([encoding.ids for encoding in encodings])
+        return [
+            torch.from_numpy(run_means(encoding.word_ids, max_words)).to(self._device) @ of_text[: len(encoding.ids)]
+            for encoding, of_text in zip(encodings, hidden, strict=True)
+        ]
 
     def _hidden(self, ids: list[list[int]]) -> torch.Tensor:
-        # Texts of one length need no padding, so no mask either: every token counts.
-        output: torch.Tensor = self._network(torch.tensor(ids, device=self._device)).last_hidden_state
+        longest = max(map(len, ids))
+        padded = [[*text, *[PAD] * (longest - len(text))] for text in ids]
+        # Texts of one length need no mask, and are quicker without.
+        mask = (
+            None
+            if min(map(len, ids)) == longest
+            else self._tensor([[place < len(text) for place in range(longest)] for text in ids])
+        )
+        output: torch.Tensor = self._network(self._tensor(padded), mask).last_hidden_state
         return output
+
+    def _tensor(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        return torch.tensor(rows, device=self._device)
 
 
 def run_means(word_ids: Sequence[int | None], max_words: int) -> Means:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from services.aligner.engine import PhraseAligner
 from services.aligner.models.fake import FakeScorer
+from services.aligner.reading import batch_settings
 from services.aligner.settings import AlignerSettings
 from services.common.errors import InvalidInput, NotFound, TooLarge
 from services.common.ports import Aligner, Call
@@ -28,6 +29,7 @@ from services.common.types import (
     SpokenWord,
     Words,
 )
+from services.inference.batching import Batcher
 from services.inference.worker import Workers
 
 CONFIG = AlignConfig()
@@ -227,8 +229,12 @@ async def test_every_word_gets_one_final_answer(drawn: list[tuple[int, str] | st
     items = _session(drawn)
     said = [word.id for item in items if isinstance(item, Words) for word in item.words]
     options = AlignerSettings(model="fake", max_frames=3, max_open_phrases=2)
-    async with Workers("aligner", 1, 4) as workers:
-        events = await answers(PhraseAligner(FakeScorer(64), workers, options), *items)
+    scorer = FakeScorer(64)
+    async with (
+        Workers("aligner", 1, 4) as workers,
+        Batcher("read", batch_settings(1, 16), scorer.read, lambda: None) as batcher,
+    ):
+        events = await answers(PhraseAligner(scorer, batcher, workers, options), *items)
     alignments = [event for event in events if isinstance(event, Alignment)]
     assert [word_id for event in alignments if event.final for word_id in event.word_ids] == said
     by_phrase: dict[tuple[int, ...], list[Alignment]] = {}

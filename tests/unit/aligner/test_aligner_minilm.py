@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from services.aligner.engine import PhraseAligner
 from services.aligner.models.conse_minilm import ConseMiniLMScorer
 from services.aligner.models.minilm import MiniLM, run_means
+from services.aligner.reading import batch_settings
 from services.aligner.settings import AlignerSettings
 from services.common.ports import Aligner
 from services.common.types import AlignConfig, Alignment, RegionTokens, Relation
+from services.inference.batching import Batcher
 from services.inference.worker import Workers
 
 
@@ -27,8 +29,8 @@ def scorer() -> Iterator[ConseMiniLMScorer]:
 @pytest.fixture
 async def aligner(scorer: ConseMiniLMScorer) -> AsyncIterator[Aligner]:
     """Return an aligner with real weights."""
-    async with Workers("aligner", 1, 8) as workers:
-        yield PhraseAligner(scorer, workers, AlignerSettings())
+    async with Workers("aligner", 1, 8) as workers, Batcher("read", batch_settings(1, 8), scorer.read) as batcher:
+        yield PhraseAligner(scorer, batcher, workers, AlignerSettings())
 
 
 def one(events: list[object]) -> Alignment:
@@ -77,7 +79,7 @@ def test_scores_lie_between_0_and_1(scorer: ConseMiniLMScorer) -> None:
     """Certainty scores 1, impossibility 0, for whole frames and for cells."""
     sure, never = np.zeros(1000, np.float16), np.zeros(1000, np.float16)
     sure[:] = 1
-    reading = scorer.read("a hammer")
+    (reading,) = scorer.read(["a hammer"])
     views = [scorer.view(_uniform(values)) for values in (sure, never)]
     assert scorer.semantic(reading, views) == pytest.approx([1, 0])
     assert scorer.heat(reading, views[0]) == pytest.approx(np.ones((2, 2)))
@@ -85,13 +87,21 @@ def test_scores_lie_between_0_and_1(scorer: ConseMiniLMScorer) -> None:
 
 def test_no_frames_give_no_scores(scorer: ConseMiniLMScorer) -> None:
     """Before the first frame there is nothing to score."""
-    assert scorer.semantic(scorer.read("a hammer"), []) == []
+    assert scorer.semantic(*scorer.read(["a hammer"]), []) == []
 
 
 @pytest.mark.parametrize("text", ["", " ", "…", "\u0000", "🙂", "word " * 300])
 def test_any_text_can_be_read(scorer: ConseMiniLMScorer, text: str) -> None:
     """Texts without words and longer ones than the encoder takes are read; the weights sum to 1."""
-    assert float(scorer.read(text).weights.sum()) == pytest.approx(1, abs=1e-4)
+    assert float(scorer.read([text])[0].weights.sum()) == pytest.approx(1, abs=1e-4)
+
+
+def test_phrases_read_together_are_read_as_alone(scorer: ConseMiniLMScorer) -> None:
+    """Whatever stands beside it, and however long that is, a phrase has its own weights."""
+    texts = ["a hammer", "", "here you can see a red fox on the left", "[PAD] drums", "word " * 300, "a drum"]
+    for text, together in zip(texts, scorer.read(texts), strict=True):
+        (alone,) = scorer.read([text])
+        assert torch.allclose(together.weights, alone.weights, atol=1e-5)
 
 
 def test_sentences_do_not_depend_on_their_neighbours() -> None:
@@ -127,7 +137,7 @@ def test_a_posterior_between_classes_counts_for_both(scorer: ConseMiniLMScorer) 
     """A frame that is half a cello and half a lemon fits a phrase about either better than an empty one."""
     both, nothing = scorer.view(tokens([["cello", "lemon"]])), scorer.view(_uniform(posterior()))
     for text in ("a cello", "a lemon"):
-        fits, chance = scorer.semantic(scorer.read(text), [both, nothing])
+        fits, chance = scorer.semantic(*scorer.read([text]), [both, nothing])
         assert fits > 0.7
         assert chance < 0.2
 
