@@ -7,7 +7,7 @@ one monotonic clock.
 import heapq
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Generic
 
@@ -21,11 +21,15 @@ SOONEST_RETRY_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a caller says of its request; ``deadline`` is infinite when it has none."""
+    """What a caller says of its request; ``deadline`` is infinite when it has none.
+
+    Only requests of one ``kind`` and one priority run together: who listens live never waits for a file's share.
+    """
 
     size: float = 1.0
     deadline: float = math.inf
     priority: Priority = Priority.LIVE
+    kind: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,8 @@ class BatchCore(Generic[Item]):
         self._number += 1
         long = ask.size > self.settings.long_ratio * self._sizes.lower_quartile
         self._sizes.add(ask.size)
-        ticket = Ticket(item, self._number, ask.size, now, ask.deadline, self._due(ask, now), long)
+        due, kind = self._due(ask, now), (ask.priority, ask.kind)
+        ticket = Ticket(item, self._number, ask.size, now, ask.deadline, due, long, kind)
         lane = self._lanes[long]
         opens = not lane and self._free > 0
         lane.add(ticket)

@@ -7,7 +7,7 @@ it. Everything but ``run_batch`` happens on the event loop.
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
@@ -91,23 +91,22 @@ class Batcher(Generic[Request, Result]):
         request: Request,
         *,
         size: float = 1.0,
+        kind: Hashable = None,
         deadline: Deadline | None = None,
         priority: Priority = Priority.LIVE,
     ) -> Timed[Result]:
         """Return the result of ``request``. A caller that is cancelled while it waits takes the request with it.
 
-        ``size`` is what the cost depends on and what others would be padded to. Overloaded when the queue is full,
+        ``size`` is what the cost depends on and what others would be padded to; ``run_batch`` is given requests of one
+        ``kind`` at a time. Overloaded when the queue is full,
         DeadlineExceeded when the deadline passes before it runs, Unavailable when the batcher closes first.
         """
         if self._closed:
             raise Unavailable(f"{self._name} is shutting down")
         if self._core.full:
-            self._metrics.not_run("overloaded")
-            raise Overloaded(
-                f"{self._name}: {self._core.waiting} requests are waiting", retry_after_s=self._core.retry_after_s()
-            )
+            raise self._overloaded()
         call: _Call[Request, Result] = _Call(request, self._loop.create_future(), context.get_current())
-        ask = Ask(size, math.inf if deadline is None else deadline.at, priority)
+        ask = Ask(size, math.inf if deadline is None else deadline.at, priority, kind)
         ticket = self._core.add(call, ask, time.monotonic())
         self._turn_soon()
         try:
@@ -115,6 +114,11 @@ class Batcher(Generic[Request, Result]):
         except asyncio.CancelledError:
             self._leave(ticket)
             raise
+
+    def _overloaded(self) -> Overloaded:
+        self._metrics.not_run("overloaded")
+        waiting = f"{self._name}: {self._core.waiting} requests are waiting"
+        return Overloaded(waiting, retry_after_s=self._core.retry_after_s())
 
     def _refuse_waiting(self) -> None:
         for ticket in self._core.queued():

@@ -5,7 +5,7 @@ Called by the batch core. No clock and no async: times are seconds of any monoto
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -53,7 +53,7 @@ class BatchSettings:
 
 @dataclass(slots=True, eq=False)
 class Ticket(Generic[Item]):
-    """A request inside the batcher. ``due`` orders it; ``gone`` says that its caller left."""
+    """A request inside the batcher. ``due`` orders it; those of a batch share a ``kind``; ``gone``: its caller left."""
 
     item: Item
     number: int
@@ -62,6 +62,7 @@ class Ticket(Generic[Item]):
     deadline: float
     due: float
     long: bool
+    kind: Hashable = None
     queued: bool = True
     gone: bool = False
 
@@ -135,12 +136,12 @@ class Lane(Generic[Item]):
             self._arrivals.popleft()
 
     def take(self, now: float, cost: CostModel) -> list[Ticket[Item]]:
-        """Take the next batch: the head, and those after it that fit its size and let it keep its deadline."""
+        """Take the next batch: the head, and those of its kind that fit its size and let it keep its deadline."""
         chosen: list[Ticket[Item]] = []
         shape = EMPTY
         for ticket in self._tickets[: LOOK_AHEAD * self.settings.max_batch]:
             joined = shape.plus(ticket.size)
-            if chosen and not self._fits(joined, chosen[0].deadline - now, cost):
+            if chosen and (ticket.kind != chosen[0].kind or not self._fits(joined, chosen[0].deadline - now, cost)):
                 continue
             chosen.append(ticket)
             shape = joined

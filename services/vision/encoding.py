@@ -1,6 +1,5 @@
 """Encodes decoded images together: a batch in, one frame for each out. The engine's batcher calls it on its threads."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -35,14 +34,11 @@ class Network:
     class_names: tuple[str, ...]
 
     def frames(self, shots: Sequence["Shot"]) -> list[EncodedFrame]:
-        """Return the frame of each shot; those of one size go through the network together."""
-        features: dict[int, Features] = {}
-        for places in same_shape([shot.decoded.pixels.shape for shot in shots]):
-            pixels = np.stack([shots[place].decoded.pixels for place in places])
-            features.update(zip(places, self.model.encode(pixels), strict=True))
+        """Return the frame of each shot; all are of one shape."""
+        features = self.model.encode(np.stack([shot.decoded.pixels for shot in shots]))
         return [
-            frame_of(shot.image, shot.decoded.report, features[place], self.class_names)
-            for place, shot in enumerate(shots)
+            frame_of(shot.image, shot.decoded.report, seen, self.class_names)
+            for shot, seen in zip(shots, features, strict=True)
         ]
 
 
@@ -54,18 +50,15 @@ class Shot:
     decoded: Decoded
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Return what the images of a batch have in common."""
+        return self.decoded.pixels.shape
+
+    @property
     def size(self) -> float:
         """Return the area in pixels, which the cost of encoding grows with."""
-        height, width, _ = self.decoded.pixels.shape
+        height, width, _ = self.shape
         return float(height * width)
-
-
-def same_shape(shapes: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Return the places of each shape, in the order in which shapes first occur."""
-    places: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for place, shape in enumerate(shapes):
-        places[shape].append(place)
-    return list(places.values())
 
 
 def batch_settings(device_type: str, workers: int, queue_size: int, max_side_px: int) -> BatchSettings:

@@ -99,7 +99,7 @@ class GridImageEncoder:
         decoded, waited_us = await self._decode(image.data)
         # A caller that left has cancelled this task by now, so the device is not spent on it.
         shot = Shot(image, decoded)
-        encoded = await self._batcher.submit(shot, size=shot.size, deadline=call.deadline)
+        encoded = await self._batcher.submit(shot, size=shot.size, kind=shot.shape, deadline=call.deadline)
         timing = StageTiming(
             queue_us=waited_us + encoded.timing.queue_us,
             compute_us=decoded.decode_us + encoded.timing.compute_us,

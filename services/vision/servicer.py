@@ -1,7 +1,9 @@
 """Puts an image encoder on gRPC as ``attune.v1.VisionEncoder``."""
 
+from functools import partial
+
 from attune.v1 import vision_pb2_grpc
-from services.common.grpc_server import Hosted, stream_method
+from services.common.grpc_server import Hosted, health_of, stream_method
 from services.common.ports import ImageEncoder
 from services.common.wire.vision import CODEC
 
@@ -17,5 +19,5 @@ class VisionEncoderServicer:
 
 def hosted(port: ImageEncoder) -> Hosted:
     """Return the service as the server hosts it."""
-    servicer = VisionEncoderServicer(port)
-    return Hosted(NAME, lambda server: vision_pb2_grpc.add_VisionEncoderServicer_to_server(servicer, server))
+    add = partial(vision_pb2_grpc.add_VisionEncoderServicer_to_server, VisionEncoderServicer(port))
+    return Hosted(NAME, add, health_of(port))

@@ -286,3 +286,15 @@ def test_a_refused_caller_is_told_when_the_backlog_will_have_run():
         core.add(number, Ask(), 0.0)
     assert core.full
     assert core.retry_after_s() == pytest.approx(0.2, rel=0.05)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(Priority)), max_size=40), MACHINES)
+@settings(max_examples=50)
+def test_a_batch_is_of_one_kind_and_one_priority(asked: list[tuple[str, Priority]], machine: BatchSettings):
+    """Whatever comes at once, nobody is run with another kind or class, and all are run."""
+    world = World(machine)
+    for item in enumerate(asked):
+        world.ask(item, Ask(kind=item[1][0], priority=item[1][1]))
+    world.run()
+    assert all(len({ticket.item[1] for ticket in batch.tickets}) == 1 for batch in world.batches)
+    assert len(world.done) == len(asked)

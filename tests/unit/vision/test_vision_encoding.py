@@ -1,13 +1,17 @@
 """Batches of images: which go together, how many, and who gets what."""
 
+import asyncio
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.common.types import Image, ImageReport
+from services.inference.batching import Batcher
+from services.inference.lanes import BatchSettings
 from services.vision.decode import Decoded
-from services.vision.encoding import Network, Shot, batch_settings, same_shape
+from services.vision.encoding import Network, Shot, batch_settings
 from services.vision.frame import Features
 
 SIDES = st.sampled_from([32, 64, 96])
@@ -34,21 +38,17 @@ def shot(number, height, width):
 
 
 @given(st.lists(st.tuples(SIDES, SIDES), max_size=20))
-def test_each_image_gets_its_own_frame_whatever_it_is_with(sizes):
-    """Frames come in the order of the images, and the network runs once for each shape."""
+@settings(deadline=None)
+async def test_each_image_gets_its_own_frame_whatever_it_comes_with(sizes):
+    """Images of any shapes at once: each caller gets its frame, and no batch mixes shapes."""
     model = MeanModel()
     shots = [shot(number, *size) for number, size in enumerate(sizes)]
-    frames = Network(model, ("dark", "bright")).frames(shots)
+    options = BatchSettings(max_batch=8, workers=1)
+    async with Batcher("test", options, Network(model, ("dark", "bright")).frames, lambda: None) as batcher:
+        asked = (batcher.submit(one, size=one.size, kind=one.shape) for one in shots)
+        frames = [answer.value for answer in await asyncio.gather(*asked)]
     assert [(frame.id, frame.embedding) for frame in frames] == [(str(n), (float(n),)) for n in range(len(sizes))]
-    assert len(model.batches) == len(set(sizes))
-
-
-@given(st.lists(st.tuples(SIDES, SIDES), max_size=20))
-def test_shapes_are_told_apart(shapes):
-    """Every place is in one group, and a group has one shape."""
-    groups = same_shape(shapes)
-    assert sorted(place for group in groups for place in group) == list(range(len(shapes)))
-    assert all(len({shapes[place] for place in group}) == 1 for group in groups)
+    assert sum(shape[0] for shape in model.batches) == len(sizes)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_shapes_are_told_apart(shapes):
 )
 def test_batches_fit_the_device(device, side_px, expected):
     """On CPU images never wait for each other; on CUDA one thread runs as many as usual memory takes."""
-    settings = batch_settings(device, 3, 32, side_px)
-    assert (settings.max_batch, settings.workers) == expected
+    chosen = batch_settings(device, 3, 32, side_px)
+    assert (chosen.max_batch, chosen.workers) == expected
 
 
 def test_the_size_is_the_area():
