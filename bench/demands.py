@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
-from services.asr.models.whisper import Prompt, Speech, WhisperModel
+from services.asr.models.whisper import Pass, WhisperModel
 from services.asr.words import HeardWord
 
 COPY_BYTES = 2**28
@@ -51,9 +51,9 @@ class Meter:
         hook = register_module_forward_hook(self._layer)
         hear = WhisperModel.hear
 
-        def counted(model: WhisperModel, speech: Speech, prompt: Prompt, frames: int) -> list[HeardWord]:
-            words = hear(model, speech, prompt, frames)
-            self.moved_bytes += pass_bytes(len(words))
+        def counted(model: WhisperModel, passes: Sequence[Pass]) -> list[list[HeardWord]]:
+            words = hear(model, passes)
+            self.moved_bytes += sum(pass_bytes(len(heard)) for heard in words)
             return words
 
         WhisperModel.hear = counted  # type: ignore[method-assign, assignment]  # engines take no other model

@@ -25,6 +25,10 @@ class WhisperTranscriber:
         self._loaded = loaded
         self._calls = 0
 
+    def healthy(self) -> bool:
+        """Return whether passes move on."""
+        return self._loaded.listener.batcher.healthy()
+
     async def __call__(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
         """Transcribe one stream. ``call`` is not read: guards around the port keep its deadline."""
         if self._calls >= self._loaded.settings.max_sessions:

@@ -18,6 +18,7 @@ from services.common.types import (
     SpeechInput,
     Warned,
 )
+from services.inference.lanes import Priority
 
 EMPTY = Warned("empty_audio", "the file holds no audio")
 DAMAGED = Warned("damaged_audio", "the file breaks off or is damaged; what came before that is transcribed")
@@ -41,12 +42,11 @@ async def serve_file(
 
 
 async def _transcribe(loaded: Loaded, transcript: FileTranscript, emit: Emit[SpeechEvent]) -> None:
-    run = loaded.workers.run
     detector = SpeechDetector(loaded.silero)
     for piece in transcript.pieces():
-        await run(partial(transcript.listen, detector, piece))
+        await loaded.listener.workers.run(partial(transcript.listen, detector, piece))
     for window in transcript.windows():
-        done = await run(partial(transcript.hear, loaded.whisper, window))
+        done = await loaded.listener.run(transcript.hear(window), Priority.FILE)
         if done.value:
             await emit(Committed(done.value, done.timing))
         until_us = transcript.us(window[1])

@@ -1,6 +1,6 @@
 """One live session: takes audio and flushes in order, decides when to decode, says what was heard.
 
-Called by ``live_call.py`` on a worker thread, one step at a time; no clock, no async. A step decodes once or twice.
+Called by ``live_call.py``, one step at a time; no clock, no async. A step asks for one pass or two.
 """
 
 from collections import deque
@@ -14,6 +14,7 @@ from services.asr.hearing import Hearing
 from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.pcm import PcmReader
 from services.asr.recognition import Decision, Recognition
+from services.asr.repetition import Listening
 from services.asr.words import HeardWord
 from services.common.types import (
     AudioChunk,
@@ -67,50 +68,50 @@ class LiveSession:
         """Queue what came in."""
         self._items.extend(items)
 
-    def step(self) -> tuple[list[SpeechEvent], bool]:
+    def step(self) -> Listening[tuple[list[SpeechEvent], bool]]:
         """Work until a pass is done or nothing is left; return the events, and whether there is more to do."""
-        more = self._work()
+        more = yield from self._work()
         if not self._ended:
             self._settle()
         events, self._events = self._events, []
         return events, more
 
-    def _work(self) -> bool:
+    def _work(self) -> Listening[bool]:
         while True:
             change = self.hearing.advance(self._limit())
             if isinstance(change, Started):
                 self._start(change.position)
             elif isinstance(change, Stopped):
-                self._stop(change.position)
+                yield from self._stop(change.position)
                 return True
             elif self._is_due():
-                self._listen()
+                yield from self._listen()
                 return True
             elif self._items:
-                self._take(self._items.popleft())
+                yield from self._take(self._items.popleft())
             else:
                 return False
 
-    def _take(self, item: LiveItem) -> None:
+    def _take(self, item: LiveItem) -> Listening[None]:
         match item:
             case AudioChunk(_, pts_us, data):
-                self._keep_time(pts_us)
+                yield from self._keep_time(pts_us)
                 self.hearing.push(self.reader.push(data))
             case Flush(marker):
-                self._close()
+                yield from self._close()
                 self._settle()
                 self._events.append(Marker(marker))
             case End():
-                self._end()
+                yield from self._end()
                 self._settle()
                 self._ended = True
                 self._events.append(self.ledger.coverage(self.hearing.clock.now_us))
 
-    def _keep_time(self, pts_us: int) -> None:
+    def _keep_time(self, pts_us: int) -> Listening[None]:
         clock = self.hearing.clock
         ahead_us = clock.ahead_us(pts_us)
         if ahead_us > 0:
-            self._end()
+            yield from self._end()
             self.ledger.dropped(clock.now_us, pts_us, "gap")
             self.reader.drop_rest()
             self.hearing.jump(pts_us)
@@ -118,23 +119,26 @@ class LiveSession:
             self._overlap_warned = True
             self._events.append(OVERLAP)
 
-    def _end(self) -> None:
+    def _end(self) -> Listening[None]:
         self.hearing.end()
-        self._close()
+        yield from self._close()
         self._decided = self.hearing.tape.end
         self.recognition.forget_context()
 
-    def _close(self) -> None:
+    def _close(self) -> Listening[None]:
         """Decide everything said so far."""
         while (change := self.hearing.advance(self.hearing.tape.end)) is not None:
-            self._start(change.position) if isinstance(change, Started) else self._stop(change.position)
+            if isinstance(change, Started):
+                self._start(change.position)
+            else:
+                yield from self._stop(change.position)
         endpointer = self.hearing.endpointer
         started = endpointer.cut()
         if started is not None:
             self._start(started.position)
         stopped = endpointer.stop()
         if stopped is not None:
-            self._stop(stopped.position)
+            yield from self._stop(stopped.position)
 
     def _limit(self) -> int:
         if not self.hearing.endpointer.speaking:
@@ -157,12 +161,12 @@ class LiveSession:
         self.recognition.begin(max(position - LEAD, self._decided, self.hearing.tape.begin))
         self._events.append(SpeechStarted(self.hearing.clock.us(position)))
 
-    def _listen(self) -> None:
-        self._say(self.recognition.listen(self.hearing.endpointer.position))
+    def _listen(self) -> Listening[None]:
+        self._say((yield from self.recognition.listen(self.hearing.endpointer.position)))
 
-    def _stop(self, position: int) -> None:
+    def _stop(self, position: int) -> Listening[None]:
         until = min(position + TRAIL, self.hearing.tape.end)
-        self._say(self.recognition.finish(position, until))
+        self._say((yield from self.recognition.finish(position, until)))
         clock = self.hearing.clock
         if self._said:
             self.ledger.transcribed(clock.us(self._began), clock.us(until))

@@ -28,6 +28,7 @@ from services.common.types import (
     SpeechInput,
     StageTiming,
 )
+from services.inference.lanes import Priority
 
 STEP_US = 200_000  # new audio that is worth a look
 BUSY_SHARE = 2.5  # a session waits this many times the cost of a pass before the next one
@@ -56,7 +57,7 @@ async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit
         session.give(await inbox.take(STEP_US))
         more = True
         while more:
-            done = await loaded.workers.run(session.step)
+            done = await loaded.listener.run(session.step(), Priority.LIVE)
             events, more = done.value
             if more:
                 session.interval = max(shortest, int(_cost_us(done.timing) * BUSY_SHARE / US_PER_SAMPLE))
@@ -72,7 +73,7 @@ def _session(loaded: Loaded, config: RecognizeConfig) -> LiveSession:
     return LiveSession(
         PcmReader(config.encoding, config.channels),
         hearing,
-        Recognition(loaded.whisper, LocalAgreement(), hearing, max_window, config.language),
+        Recognition(LocalAgreement(), hearing, max_window, config.language),
         Ledger(config.start_us),
         loaded.settings.pass_interval_ms * SAMPLE_RATE_HZ // 1_000,
         config.partials,

@@ -10,11 +10,14 @@ import numpy as np
 
 from services.asr.container import decode_file
 from services.asr.endpoint import WINDOW, EndpointRules
+from services.asr.listener import Listener
 from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.models.silero import SileroModel, SpeechDetector
-from services.asr.models.whisper import TINY_EN, Prompt, Speech, WhisperModel, tiny_en_folder
+from services.asr.models.whisper import TINY_EN, Pass, Prompt, Speech, WhisperModel, tiny_en_folder
 from services.asr.repetition import MIN_FRAMES
 from services.asr.settings import AsrSettings
+from services.inference.batching import Batcher
+from services.inference.lanes import BatchSettings
 from services.inference.processes import Processes
 from services.inference.worker import Workers
 
@@ -30,7 +33,7 @@ class Loaded:
     name: str
     whisper: WhisperModel
     silero: SileroModel
-    workers: Workers
+    listener: Listener
     decoders: Processes
     settings: AsrSettings
 
@@ -50,14 +53,20 @@ async def open_loaded(settings: AsrSettings) -> AsyncGenerator[Loaded, None]:
     whisper = await asyncio.to_thread(WhisperModel, folder, settings.workers)
     silero = await asyncio.to_thread(SileroModel)
     async with (
-        # A call has one job at a time, so none is ever refused once it was let in.
-        Workers("asr", settings.workers, settings.max_sessions) as workers,
+        # A call has one job or one pass at a time, so none is ever refused once it was let in.
+        Workers("asr.step", settings.workers, settings.max_sessions) as workers,
+        Batcher("asr", _batches(settings), whisper.hear) as batcher,
         Processes("audio", settings.decoder_processes, settings.max_sessions, settings.decode_timeout_s) as decoders,
     ):
         name = TINY_EN if settings.model == TINY_EN else folder.name
-        loaded = Loaded(name, whisper, silero, workers, decoders, settings)
+        loaded = Loaded(name, whisper, silero, Listener(workers, batcher), decoders, settings)
         await _warm_up(loaded)
         yield loaded
+
+
+def _batches(settings: AsrSettings) -> BatchSettings:
+    waiting = max(settings.max_sessions, settings.workers)  # as many silent passes warm the workers up
+    return BatchSettings(max_batch=settings.max_batch, workers=settings.workers, max_queue=waiting)
 
 
 def _folder(model: str) -> Path:
@@ -71,10 +80,11 @@ def _folder(model: str) -> Path:
 
 async def _warm_up(loaded: Loaded) -> None:
     await loaded.decoders.warm_up(decode_file, TINY_WAV, 1.0)
-    await asyncio.gather(*(loaded.workers.run(lambda: _hear_silence(loaded)) for _ in range(loaded.settings.workers)))
-
-
-def _hear_silence(loaded: Loaded) -> None:
     silence = np.zeros(SAMPLE_RATE_HZ, np.float32)
-    SpeechDetector(loaded.silero).probability(silence[:WINDOW])
-    loaded.whisper.hear(Speech(silence), Prompt(), MIN_FRAMES)
+    workers, batcher = loaded.listener.workers, loaded.listener.batcher
+    count = loaded.settings.workers
+    await asyncio.gather(
+        *(workers.run(lambda: SpeechDetector(loaded.silero).probability(silence[:WINDOW])) for _ in range(count)),
+        # Each of a kind of its own, so that each has a batch and a worker to itself.
+        *(batcher.submit(Pass(Speech(silence), Prompt(), MIN_FRAMES), kind=number) for number in range(count)),
+    )

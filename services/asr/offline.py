@@ -1,6 +1,6 @@
 """Transcribes a decoded file: finds its speech, packs it into windows, hears each once. Called by ``engine.py``.
 
-Each method is one job for a worker thread, at most a second or two long, so that live sessions get their turn between.
+``listen`` is one job for a worker thread, a fraction of a second long; ``hear`` asks for passes, one at a time.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from services.asr.models.silero import SpeechDetector
 from services.asr.models.whisper import Prompt, Speech
 from services.asr.packing import packed, shortened, stretches, widened
 from services.asr.pauses import Pauses, Stretch, without_gaps, without_pauses
-from services.asr.repetition import Hearer, hear_thoroughly
+from services.asr.repetition import Listening, hear_thoroughly
 from services.asr.resample import Resampler
 from services.asr.tape import Tape
 from services.asr.words import HeardWord
@@ -73,12 +73,12 @@ class FileTranscript:
         parts = [part for stretch in found for part in shortened(stretch, self._probabilities, LONGEST)]
         return widened(packed(parts, LONGEST, WIDEST_PAUSE), MARGIN, self._tape.end)
 
-    def hear(self, model: Hearer, window: Stretch) -> tuple[Word, ...]:
+    def hear(self, window: Stretch) -> Listening[tuple[Word, ...]]:
         """Return the words of a window."""
         start, end = window
         speech = Speech(self._tape.read(start, end), start, start)
         self._pauses.forget(start)
-        heard = hear_thoroughly(model, speech, Prompt(language=self._language))
+        heard = yield from hear_thoroughly(speech, Prompt(language=self._language))
         pauses = [pause for pause in self._pauses.stretches() if pause[0] < end]
         words = tuple(self._word(word) for word in without_gaps(without_pauses(heard, pauses), pauses))
         if words:

@@ -1,4 +1,4 @@
-"""Hears running speech again and again, and decides its words bit by bit. Called by ``live.py``, on a worker thread.
+"""Hears running speech again and again, and decides its words bit by bit. Called by ``live.py``.
 
 Positions in the 16 kHz stream in; words newly committed and words still open out. The committed words of the window
 are forced on every later pass, so they can never change.
@@ -14,10 +14,11 @@ from services.asr.hypothesis import CommitPolicy
 from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.models.whisper import Prompt, Speech
 from services.asr.pauses import without_gaps, without_pauses
-from services.asr.repetition import Hearer, hear_quickly, hear_thoroughly
+from services.asr.repetition import Listening, hear_quickly, hear_thoroughly
 from services.asr.words import HeardWord
 
-CONTEXT_WORDS = 24
+# As many as most words have: passes run together only when what was said before has the same length.
+CONTEXT_TOKENS = 24
 GRACE = 2 * SAMPLE_RATE_HZ  # beyond the longest window, to find a good cut
 KEPT = SAMPLE_RATE_HZ  # the last second of a window is never decided by force
 
@@ -33,13 +34,12 @@ class Decision:
 class Recognition:
     """The running speech of one session. At most ``max_window`` samples, and a little more, are heard at once."""
 
-    def __init__(self, model: Hearer, policy: CommitPolicy, hearing: Hearing, max_window: int, language: str) -> None:
-        self._model = model
+    def __init__(self, policy: CommitPolicy, hearing: Hearing, max_window: int, language: str) -> None:
         self._policy = policy
         self._hearing = hearing
         self._max_window = max_window
         self._language = language
-        self._before: deque[HeardWord] = deque(maxlen=CONTEXT_WORDS)
+        self._before: deque[HeardWord] = deque(maxlen=CONTEXT_TOKENS)
         self.begin(0)
 
     def begin(self, position: int) -> None:
@@ -56,10 +56,10 @@ class Recognition:
         """Position before which every word is decided."""
         return max(self.start, self._committed[-1].end) if self._committed else self.start
 
-    def listen(self, until: int) -> Decision:
+    def listen(self, until: int) -> Listening[Decision]:
         """Hear the window up to ``until`` once more."""
         too_long = until - self.start > self._max_window + GRACE
-        words = self._hear(until, thoroughly=too_long)
+        words = yield from self._hear(until, thoroughly=too_long)
         count = self._policy.decide(words, until)
         if too_long:  # the passes do not agree: better decide than grow
             count = max(count, sum(word.end <= until - KEPT for word in words))
@@ -70,10 +70,10 @@ class Recognition:
             self._start_over(until)
         return decision
 
-    def finish(self, speech_end: int, until: int) -> Decision:
+    def finish(self, speech_end: int, until: int) -> Listening[Decision]:
         """Decide all words up to ``until``; the last pass stands when it has heard all speech, up to ``speech_end``."""
         stands = self.heard_until > speech_end and not self._truncated
-        words = self._open if stands else self._hear(until, thoroughly=True)
+        words = self._open if stands else (yield from self._hear(until, thoroughly=True))
         decision = self._decided(words, len(words))
         self._before.extend(self._committed)
         self.begin(until)
@@ -83,19 +83,19 @@ class Recognition:
         """Let what comes next stand alone."""
         self._before.clear()
 
-    def _hear(self, until: int, *, thoroughly: bool) -> list[HeardWord]:
+    def _hear(self, until: int, *, thoroughly: bool) -> Listening[list[HeardWord]]:
         self.heard_until = until
         speech = Speech(self._hearing.tape.read(self.start, until), self.start, self.settled)
         if thoroughly:
-            words = hear_thoroughly(self._model, speech, self._prompt(), self._committed)
+            words = yield from hear_thoroughly(speech, self._prompt(), self._committed)
         else:
-            words, self._truncated = hear_quickly(self._model, speech, self._prompt(), self._committed)
+            words, self._truncated = yield from hear_quickly(speech, self._prompt(), self._committed)
         pauses = self._hearing.pauses.stretches()
         after = self._committed[-1].end if self._committed else None
         return without_gaps(without_pauses(words, pauses), pauses, after)
 
     def _prompt(self) -> Prompt:
-        return Prompt(_tokens(self._before), _tokens(self._committed), self._language)
+        return Prompt(_tokens(self._before)[-CONTEXT_TOKENS:], _tokens(self._committed), self._language)
 
     def _decided(self, words: Sequence[HeardWord], count: int) -> Decision:
         self._committed.extend(words[:count])

@@ -3,11 +3,11 @@
 Whisper was trained on 30 s and looks for more to say when it sees less. Called by ``recognition.py``, ``offline.py``.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Generator, Sequence
+from typing import TypeAlias, TypeVar
 
 from services.asr.mel import FRAMES_PER_S, HOP, MAX_FRAMES
-from services.asr.models.whisper import Prompt, Speech
+from services.asr.models.whisper import Pass, Prompt, Speech
 from services.asr.words import HeardWord
 
 MIN_FRAMES = 1_000  # 10 s: with fewer it repeats itself far more often
@@ -18,30 +18,29 @@ FASTEST = 3_000  # samples a word: nobody says a whole clause twice at more than
 RUSHED = 0.7  # of the time that saying it first took: a copy with a word of no time at all was not spoken
 
 
-class Hearer(Protocol):
-    """What recognition needs of a model."""
+Answer = TypeVar("Answer")
 
-    def hear(self, speech: Speech, prompt: Prompt, frames: int) -> list[HeardWord]:
-        """Return the words after the forced ones."""
-        ...
+# Work that yields each pass it needs and is sent the words heard in it: it waits without holding a thread.
+Listening: TypeAlias = Generator[Pass, list[HeardWord], Answer]
 
 
 def hear_quickly(
-    model: Hearer, speech: Speech, prompt: Prompt, forced: Sequence[HeardWord]
-) -> tuple[list[HeardWord], bool]:
+    speech: Speech, prompt: Prompt, forced: Sequence[HeardWord]
+) -> Listening[tuple[list[HeardWord], bool]]:
     """Return the words after the ``forced`` ones up to the first repetition, and whether there was one."""
-    heard = model.hear(speech, prompt, max(MIN_FRAMES, speech.samples.size // HOP + MARGIN_FRAMES))
+    frames = max(MIN_FRAMES, speech.samples.size // HOP + MARGIN_FRAMES)
+    heard = yield Pass(speech, prompt, min(frames, MAX_FRAMES))
     words = without_rushed(heard, forced)
     words = words[: _repeated(words, forced)]
     return words, len(words) < len(heard)
 
 
-def hear_thoroughly(model: Hearer, speech: Speech, prompt: Prompt, forced: Sequence[HeardWord] = ()) -> list[HeardWord]:
+def hear_thoroughly(speech: Speech, prompt: Prompt, forced: Sequence[HeardWord] = ()) -> Listening[list[HeardWord]]:
     """Return the words after the ``forced`` ones; a repetition is heard again with 30 s before the encoder."""
-    words, repeated = hear_quickly(model, speech, prompt, forced)
+    words, repeated = yield from hear_quickly(speech, prompt, forced)
     if not repeated:
         return words
-    words = without_rushed(model.hear(speech, prompt, MAX_FRAMES), forced)
+    words = without_rushed((yield Pass(speech, prompt, MAX_FRAMES)), forced)
     at = _repeated(words, forced)
     if at is None or _spoken_twice([*forced, *words], at + len(forced)):
         return words

@@ -12,7 +12,10 @@ class AsrSettings(ProcessSettings):
     model_config = SettingsConfigDict(env_prefix="ATTUNE_ASR_", frozen=True, extra="forbid")
 
     model: str = Field("tiny.en", min_length=1, description="tiny.en, a folder with a CTranslate2 Whisper, or fake.")
-    workers: int = Field(2, ge=1, le=64, description="Threads that run the models: one core each, 0.1 GB each.")
+    workers: int = Field(2, ge=1, le=64, description="Threads that run the model: one core each, 0.1 GB each.")
+    max_batch: int = Field(
+        4, ge=1, le=32, description="Passes of several calls run together: more serves more calls, each a little later."
+    )
     max_sessions: int = Field(64, ge=1, le=4096, description="Calls served at once; the next one is refused.")
     pass_interval_ms: int = Field(
         500, ge=100, le=5_000, description="New speech before it is decoded again: less shows words sooner, costs more."

@@ -11,7 +11,7 @@ from services.asr.live import End, LiveSession
 from services.asr.pcm import PcmReader
 from services.asr.recognition import GRACE, KEPT, Recognition
 from services.common.types import Committed, Coverage, Encoding, Flush, Marker, Partial, Settled, Warned
-from tests.unit.asr.asr_words import heard
+from tests.unit.asr.asr_words import answered, heard
 from tests.unit.asr.audio import chunks, only, silence, sound, text_of, words_of
 
 MAX_WINDOW = 4 * 16_000
@@ -59,8 +59,17 @@ class FickleModel(CountingModel):
 
 def session_of(model, **values):
     hearing = Hearing(LoudnessEars(), EndpointRules(), 16_000, 0)
-    recognition = Recognition(model, LocalAgreement(), hearing, MAX_WINDOW, "")
-    return LiveSession(PcmReader(Encoding.PCM_S16LE, 1), hearing, recognition, Ledger(0), 8_000, **values)
+    recognition = Recognition(LocalAgreement(), hearing, MAX_WINDOW, "")
+    session = LiveSession(PcmReader(Encoding.PCM_S16LE, 1), hearing, recognition, Ledger(0), 8_000, **values)
+    return Stepped(session, model)
+
+
+class Stepped:
+    """A session whose steps have their passes heard by a model at once."""
+
+    def __init__(self, session, model):
+        self.give, self.hearing = session.give, session.hearing
+        self.step = lambda: answered(session.step(), model)
 
 
 def step_all(session, *items):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from services.asr.models.whisper import Prompt, Speech
 from services.asr.repetition import MAX_FRAMES, MIN_FRAMES, hear_quickly, hear_thoroughly, repeated_at, without_rushed
-from tests.unit.asr.asr_words import heard, sentence
+from tests.unit.asr.asr_words import answered, heard, sentence
 
 SPEECH = Speech(np.zeros(32_000, np.float32))
 FAST, SLOW = 1_000, 6_000  # samples a word
@@ -49,7 +49,7 @@ def test_copies_among_the_forced_words_are_left_alone():
 def test_a_quick_pass_stops_at_the_repetition():
     """The words before it stand, and the caller is told."""
     hearer = ScriptedHearer(sentence("it was late it was late"), [])
-    words, repeated = hear_quickly(hearer, SPEECH, Prompt(), [])
+    words, repeated = answered(hear_quickly(SPEECH, Prompt(), []), hearer)
     assert ([word.text for word in words], repeated) == (["it", "was", "late"], True)
     assert hearer.frames == [MIN_FRAMES]
 
@@ -57,7 +57,7 @@ def test_a_quick_pass_stops_at_the_repetition():
 def test_a_thorough_pass_hears_again_with_all_frames():
     """The second hearing decides."""
     hearer = ScriptedHearer(sentence("it was late it was late"), sentence("it was late in the year"))
-    assert [word.text for word in hear_thoroughly(hearer, SPEECH, Prompt())] == [
+    assert [word.text for word in answered(hear_thoroughly(SPEECH, Prompt()), hearer)] == [
         "it",
         "was",
         "late",
@@ -71,13 +71,13 @@ def test_a_thorough_pass_hears_again_with_all_frames():
 def test_a_copy_without_time_for_it_is_dropped():
     """Heard twice again, but faster than anybody speaks: an invention."""
     words = sentence("it was late it was late", FAST)
-    assert hear_thoroughly(ScriptedHearer(words, words), SPEECH, Prompt()) == words[:3]
+    assert answered(hear_thoroughly(SPEECH, Prompt()), ScriptedHearer(words, words)) == words[:3]
 
 
 def test_a_copy_with_time_for_it_is_speech():
     """Heard twice again, at the pace of speech: it was said twice."""
     words = sentence("it was late it was late", SLOW)
-    assert hear_thoroughly(ScriptedHearer(words, words), SPEECH, Prompt()) == words
+    assert answered(hear_thoroughly(SPEECH, Prompt()), ScriptedHearer(words, words)) == words
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=14))
@@ -139,5 +139,5 @@ def test_words_that_all_take_time_are_left_alone(said, forced):
 
 def test_a_quick_pass_tells_of_a_rushed_copy():
     """So that the last pass of a stretch hears it again, thoroughly."""
-    words, repeated = hear_quickly(ScriptedHearer(TRY_AGAIN, []), SPEECH, Prompt(), [])
+    words, repeated = answered(hear_quickly(SPEECH, Prompt(), []), ScriptedHearer(TRY_AGAIN, []))
     assert ([word.text for word in words], repeated) == (["Try", "again."], True)

@@ -1,0 +1,52 @@
+"""Runs work that asks for passes: the work itself on worker threads, the passes of all calls in batches.
+
+Called by ``live_call.py`` and ``file_call.py``. Between its slices a call holds no thread, and a call that ends while
+its pass waits takes the pass with it.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic
+
+from services.asr.models.whisper import Pass
+from services.asr.repetition import Answer, Listening
+from services.asr.words import HeardWord
+from services.common.types import StageTiming
+from services.inference.batching import Batcher
+from services.inference.lanes import Priority
+from services.inference.worker import Timed, Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Threads for voice activity and the like, and the batcher before the model."""
+
+    workers: Workers
+    batcher: Batcher[Pass, list[HeardWord]]
+
+    async def run(self, work: Listening[Answer], priority: Priority) -> Timed[Answer]:
+        """Return what ``work`` returns and the time of all its slices and passes; raises what they raise."""
+        timing, words = StageTiming(), None
+        while True:
+            slice_ = await self.workers.run(partial(_advanced, work, words))
+            timing += slice_.timing
+            if isinstance(slice_.value, _Done):
+                return Timed(slice_.value.answer, timing)
+            wanted = slice_.value
+            heard = await self.batcher.submit(wanted, size=float(wanted.frames), kind=wanted.kind, priority=priority)
+            timing += heard.timing
+            words = heard.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[Answer]):
+    """The end of some work."""
+
+    answer: Answer
+
+
+def _advanced(work: Listening[Answer], words: list[HeardWord] | None) -> Pass | _Done[Answer]:
+    try:
+        return next(work) if words is None else work.send(words)
+    except StopIteration as end:
+        return _Done(end.value)
