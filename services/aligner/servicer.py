@@ -1,7 +1,9 @@
 """Puts an aligner on gRPC as ``attune.v1.CrossModalAligner``."""
 
+from functools import partial
+
 from attune.v1 import aligner_pb2_grpc
-from services.common.grpc_server import Hosted, stream_method
+from services.common.grpc_server import Hosted, health_of, stream_method
 from services.common.ports import Aligner
 from services.common.wire.aligner import CODEC
 
@@ -17,5 +19,5 @@ class CrossModalAlignerServicer:
 
 def hosted(port: Aligner) -> Hosted:
     """Return the service as the server hosts it."""
-    servicer = CrossModalAlignerServicer(port)
-    return Hosted(NAME, lambda server: aligner_pb2_grpc.add_CrossModalAlignerServicer_to_server(servicer, server))
+    add = partial(aligner_pb2_grpc.add_CrossModalAlignerServicer_to_server, CrossModalAlignerServicer(port))
+    return Hosted(NAME, add, health_of(port))

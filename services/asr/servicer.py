@@ -1,7 +1,9 @@
 """Puts a transcriber on gRPC as ``attune.v1.SpeechRecognizer``."""
 
+from functools import partial
+
 from attune.v1 import asr_pb2_grpc
-from services.common.grpc_server import Hosted, stream_method
+from services.common.grpc_server import Hosted, health_of, stream_method
 from services.common.ports import Transcriber
 from services.common.wire.asr import CODEC
 
@@ -17,5 +19,5 @@ class SpeechRecognizerServicer:
 
 def hosted(port: Transcriber) -> Hosted:
     """Return the service as the server hosts it."""
-    servicer = SpeechRecognizerServicer(port)
-    return Hosted(NAME, lambda server: asr_pb2_grpc.add_SpeechRecognizerServicer_to_server(servicer, server))
+    add = partial(asr_pb2_grpc.add_SpeechRecognizerServicer_to_server, SpeechRecognizerServicer(port))
+    return Hosted(NAME, add, health_of(port))

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import grpc
 import structlog
@@ -47,6 +47,8 @@ SERVER_OPTIONS = [
 READ_OFF_S = 1.0
 PAUSE_S = 0.05
 
+HEALTH_EVERY_S = 1.0
+
 log = structlog.get_logger(__name__)
 tracer = trace.get_tracer(__name__)
 
@@ -55,10 +57,25 @@ StreamMethod = Callable[[AsyncIterator[Any], Any], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """One service as the server needs it: its full name and how to add its servicer."""
+    """One service as the server needs it: its full name, how to add its servicer, and whether its work moves on."""
 
     name: str
     add: Callable[[grpc.aio.Server], None]
+    healthy: Callable[[], bool] = lambda: True
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A port whose engine can get stuck, and knows it."""
+
+    def healthy(self) -> bool:
+        """Return whether work moves on."""
+        ...
+
+
+def health_of(port: object) -> Callable[[], bool]:
+    """Return how to ask a port whether its work moves on; one that cannot tell is taken to be well."""
+    return port.healthy if isinstance(port, Watched) else lambda: True
 
 
 def stream_method(name: str, port: Port[In, Out], codec: Codec[In, Out]) -> StreamMethod:
@@ -136,13 +153,28 @@ async def open_server(listen: str, hosted: Sequence[Hosted], drain_s: float = 10
     reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
     address = _bind(server, listen)
     await server.start()
-    for name in ["", *names]:
-        await statuses.set(name, health_pb2.HealthCheckResponse.SERVING)
+    await _tell(statuses, hosted)
+    watching = asyncio.create_task(_watch(statuses, hosted))
     try:
         yield address
     finally:
+        watching.cancel()
         await statuses.enter_graceful_shutdown()
         await server.stop(drain_s)
+
+
+async def _watch(statuses: health.aio.HealthServicer, hosted: Sequence[Hosted]) -> None:
+    while True:
+        await asyncio.sleep(HEALTH_EVERY_S)
+        await _tell(statuses, hosted)
+
+
+async def _tell(statuses: health.aio.HealthServicer, hosted: Sequence[Hosted]) -> None:
+    """Set the status of each service, and that of the process, which is well when all of them are."""
+    well = {service.name: service.healthy() for service in hosted}
+    serving = health_pb2.HealthCheckResponse.SERVING
+    for name, healthy in {**well, "": all(well.values())}.items():
+        await statuses.set(name, serving if healthy else health_pb2.HealthCheckResponse.NOT_SERVING)
 
 
 def _bind(server: grpc.aio.Server, listen: str) -> str:

@@ -11,9 +11,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from attune.v1 import vision_pb2_grpc
+from services.common import grpc_server
 from services.common.errors import AttuneError, Overloaded
 from services.common.grpc_client import is_serving, open_channel, stream_client
-from services.common.grpc_server import open_server
+from services.common.grpc_server import Hosted, health_of, open_server
 from services.common.ports import Call
 from services.common.telemetry import JsonLinesExporter
 from services.common.types import EncodeConfig, FailedFrame, Image, VisionEvent, VisionInput
@@ -130,3 +131,42 @@ async def test_health_and_a_taken_port():
                 pass
     async with open_channel(address) as channel:
         assert not await is_serving(channel, NAME, 0.5)
+
+
+class StuckPort:
+    """A port whose engine is well or stuck, as it is told."""
+
+    def __init__(self) -> None:
+        self.well = True
+
+    async def __call__(self, inputs: AsyncIterator[VisionInput], call: Call) -> AsyncGenerator[VisionEvent, None]:
+        """Answer nothing."""
+        return
+        yield
+
+    def healthy(self) -> bool:
+        """Return whether it is well."""
+        return self.well
+
+
+async def test_an_engine_that_is_stuck_is_not_serving_until_it_moves_again(monkeypatch: pytest.MonkeyPatch):
+    """Its service and the process say so within a moment; another service of the process stays as it is."""
+    monkeypatch.setattr(grpc_server, "HEALTH_EVERY_S", 0.01)
+    stuck = StuckPort()
+    services = [hosted(stuck), Hosted("other", lambda server: None)]
+    async with open_server("127.0.0.1:0", services, drain_s=0) as address, open_channel(address) as channel:
+
+        async def serving() -> list[bool]:
+            return [await is_serving(channel, name, 1.0) for name in (NAME, "", "other")]
+
+        assert await serving() == [True, True, True]
+        for well in (False, True):
+            stuck.well = well
+            await asyncio.sleep(0.2)
+            assert await serving() == [well, well, True]
+
+
+def test_a_port_that_cannot_tell_is_taken_to_be_well():
+    """Fakes and guards need no health of their own."""
+    assert health_of(port)()
+    assert health_of(StuckPort())()
