@@ -4,8 +4,8 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -88,6 +88,9 @@ def serve(
     services: Annotated[list[str], typer.Argument(help="Any of asr, vision, aligner; several share the process.")],
     listen: Annotated[str, typer.Option(help="host:port or unix:path.")] = "127.0.0.1:50051",
     drain_s: Annotated[float, typer.Option(min=0, max=600, help="How long running calls may go on at the end.")] = 10.0,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Port for /metrics; none without.")
+    ] = None,
     check: Check = False,
 ) -> None:
     """Serve model services over gRPC until SIGTERM."""
@@ -104,9 +107,28 @@ def serve(
     settings = next(iter(opened.values()))[0]
     with telemetry("+".join(opened), settings.trace_dir, settings.log_level):
         try:
-            asyncio.run(_serve(opened, listen, drain_s))
+            with _metrics_at(listen, metrics_port):
+                asyncio.run(_serve(opened, listen, drain_s))
         except OSError as error:
             fail(error, 2)
+
+
+@contextmanager
+def _metrics_at(listen: str, port: int | None) -> Generator[None]:
+    """Serve this process's Prometheus metrics beside gRPC, on the same host. OSError when the port is taken."""
+    if port is None:
+        yield
+        return
+    from prometheus_client import start_http_server
+
+    host = "127.0.0.1" if listen.startswith("unix:") else listen.rpartition(":")[0].strip("[]")
+    server, thread = start_http_server(port, host)
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def _service(name: str) -> tuple[Any, Any]:
