@@ -188,3 +188,25 @@ def test_services_share_a_process_when_asked(tmp_path: Path):
                 assert answer.status == health_pb2.HealthCheckResponse.SERVING
         served.terminate()
         assert served.wait(20) == 0
+
+
+async def test_the_metrics_of_a_service_are_served_beside_it(tmp_path: Path):
+    """`--metrics-port` opens /metrics on the same host, with what the batchers count."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "services.cli", "serve", "aligner", "--listen", "127.0.0.1:0"]
+    served = await asyncio.create_subprocess_exec(
+        *command,
+        *("--metrics-port", str(port)),
+        cwd=tmp_path,
+        env={**os.environ, **FAKES},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert served.stderr is not None
+    assert "serving" in (await asyncio.wait_for(served.stderr.readline(), 30)).decode()
+    async with httpx.AsyncClient() as client:
+        text = (await client.get(f"http://127.0.0.1:{port}/metrics")).text
+    assert 'attune_batch_not_run_total{batcher="aligner.read",why="overloaded"} 0.0' in text
+    served.terminate()
+    assert await asyncio.wait_for(served.wait(), 20) == 0
