@@ -6,7 +6,7 @@ its pass waits takes the pass with it.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic
+from typing import Any, Generic
 
 from services.asr.models.whisper import Pass
 from services.asr.repetition import Answer, Listening
@@ -18,23 +18,34 @@ from services.inference.worker import Timed, Workers
 
 
 @dataclass(frozen=True, slots=True)
+class Heard(Generic[Answer]):
+    """What some work returned, the time it took, and the part of that which is its own: its waits and its shares."""
+
+    value: Answer
+    timing: StageTiming
+    own_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Listener:
     """Threads for voice activity and the like, and the batcher before the model."""
 
     workers: Workers
     batcher: Batcher[Pass, list[HeardWord]]
 
-    async def run(self, work: Listening[Answer], priority: Priority) -> Timed[Answer]:
+    async def run(self, work: Listening[Answer], priority: Priority) -> Heard[Answer]:
         """Return what ``work`` returns and the time of all its slices and passes; raises what they raise."""
-        timing, words = StageTiming(), None
+        timing, own_us, words = StageTiming(), 0, None
         while True:
             slice_ = await self.workers.run(partial(_advanced, work, words))
             timing += slice_.timing
+            own_us += _own_us(slice_)
             if isinstance(slice_.value, _Done):
-                return Timed(slice_.value.answer, timing)
+                return Heard(slice_.value.answer, timing, own_us)
             wanted = slice_.value
             heard = await self.batcher.submit(wanted, size=float(wanted.frames), kind=wanted.kind, priority=priority)
             timing += heard.timing
+            own_us += _own_us(heard)
             words = heard.value
 
 
@@ -50,3 +61,7 @@ def _advanced(work: Listening[Answer], words: list[HeardWord] | None) -> Pass | 
         return next(work) if words is None else work.send(words)
     except StopIteration as end:
         return _Done(end.value)
+
+
+def _own_us(timed: Timed[Any]) -> int:
+    return timed.timing.queue_us + timed.timing.compute_us // timed.together

@@ -31,7 +31,7 @@ from services.common.types import (
 from services.inference.lanes import Priority
 
 STEP_US = 200_000  # new audio that is worth a look
-BUSY_SHARE = 2.5  # a session waits this many times the cost of a pass before the next one
+BUSY_SHARE = 2.5  # a session waits this many times its own share of a pass before the next one
 US_PER_SAMPLE = 1_000_000 / SAMPLE_RATE_HZ
 
 
@@ -60,7 +60,7 @@ async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit
             done = await loaded.listener.run(session.step(), Priority.LIVE)
             events, more = done.value
             if more:
-                session.interval = max(shortest, int(_cost_us(done.timing) * BUSY_SHARE / US_PER_SAMPLE))
+                session.interval = max(shortest, int(done.own_us * BUSY_SHARE / US_PER_SAMPLE))
             for event in events:
                 await emit(_timed(event, done.timing))
                 if isinstance(event, Coverage):
@@ -85,10 +85,6 @@ async def _audio(inputs: AsyncIterator[SpeechInput]) -> AsyncIterator[AudioChunk
         if isinstance(item, RecognizeConfig):
             raise InvalidInput("the configuration must come once, and first", param="config")
         yield item
-
-
-def _cost_us(timing: StageTiming) -> int:
-    return timing.queue_us + timing.compute_us
 
 
 def _timed(event: SpeechEvent, timing: StageTiming) -> SpeechEvent:

@@ -201,7 +201,7 @@ class Batcher(Generic[Request, Result]):
                 continue
             timing = StageTiming(round((batch.started - ticket.arrived) * 1e6), compute_us)
             if not ticket.item.answer.done():
-                ticket.item.answer.set_result(Timed(result, timing))
+                ticket.item.answer.set_result(Timed(result, timing, batch.shape.count))
             self._trace(ticket.item.parent, batch, ran, timing)
 
     def _trace(

@@ -25,10 +25,11 @@ tracer = trace.get_tracer(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Timed(Generic[Result]):
-    """A result and what it cost."""
+    """A result and what it cost; the compute time was spent on so many results ``together``."""
 
     value: Result
     timing: StageTiming
+    together: int = 1
 
 
 class Workers:

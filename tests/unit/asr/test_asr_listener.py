@@ -94,7 +94,11 @@ async def test_passes_of_several_calls_run_together_and_live_ones_first():
         calls += [asyncio.create_task(listener.run(work(5, frames=3_000), Priority.LIVE))]
         await waiting(listener, 3)
         model.gate.set()
-        assert [done.value for done in await asyncio.gather(first, *calls)] == [1, 9, 2, 3, 5]
+        done = await asyncio.gather(first, *calls)
+    assert [one.value for one in done] == [1, 9, 2, 3, 5]
+    # Half of a shared pass is a call's own, and all of one that it had to itself.
+    assert done[2].own_us < done[2].timing.queue_us + done[2].timing.compute_us
+    assert done[4].own_us == done[4].timing.queue_us + done[4].timing.compute_us
     assert sorted(model.batches[1]) == [2, 3]
     assert model.batches[2:] == [[5], [9]]
 
