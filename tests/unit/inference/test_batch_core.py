@@ -35,12 +35,12 @@ class Arrival:
 ARRIVALS = st.lists(
     st.builds(
         Arrival,
-        at=st.floats(0, 0.5),
+        at=st.sampled_from([0.0, 0.001, 0.004, 0.02, 0.1, 0.3]),
         size=st.sampled_from([1.0, 1.0, 1.0, 1.3, 10.0, 40.0]),
         deadline_in=st.sampled_from([math.inf, math.inf, 0.02, 0.3, 5.0]),
         priority=st.sampled_from(Priority),
         leaves_after=st.sampled_from([math.inf, math.inf, math.inf, 0.0, 0.004, 0.05]),
-        poison=st.sampled_from([False] * 9 + [True]),
+        poison=st.sampled_from([False] * 4 + [True]),
     ),
     max_size=120,
 )
