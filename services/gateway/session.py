@@ -79,26 +79,26 @@ class Sequence:
 class AudioClock:
     """Places live audio on the media clock: the sample count rules, and only a jump ahead moves it.
 
-    The recogniser goes by the same rule; here it says which chunk ends when.
+    The recogniser goes by the same rule; here it says which chunk ends when: ``bytes`` after ``origin_us``.
     """
 
     JUMP_US = 20_000
 
     def __init__(self, bytes_per_s: int) -> None:
         self._bytes_per_s = bytes_per_s  # 0 for containers, whose bytes say nothing of time
-        self._origin_us: int | None = None
-        self._bytes = 0
+        self._counting = False
+        self.origin_us = 0
+        self.bytes = 0
 
     def end_us(self, pts_us: int, size_bytes: int) -> int:
         """Return the media time at which a chunk that claims to start at ``pts_us`` ends."""
-        if self._origin_us is None or pts_us > self._now_us() + self.JUMP_US:
-            self._origin_us, self._bytes = pts_us, 0
-        self._bytes += size_bytes
+        if not self._counting or pts_us > self._now_us() + self.JUMP_US:
+            self._counting, self.origin_us, self.bytes = True, pts_us, 0
+        self.bytes += size_bytes
         return self._now_us()
 
     def _now_us(self) -> int:
-        assert self._origin_us is not None
-        return self._origin_us + (self._bytes * 1_000_000 // self._bytes_per_s if self._bytes_per_s else 0)
+        return self.origin_us + (self.bytes * 1_000_000 // self._bytes_per_s if self._bytes_per_s else 0)
 
 
 @dataclass

@@ -81,6 +81,10 @@ class WhisperModel:
             return language == "en"
         return self._tokenizer.token_to_id(f"<|{language}|>") is not None
 
+    def spelled(self, word: str) -> tuple[int, ...]:
+        """Return the tokens of a word in running text."""
+        return tuple(self._tokenizer.encode(f" {word}", add_special_tokens=False).ids)
+
     def hear(self, speech: Speech, prompt: Prompt, frames: int) -> list[HeardWord]:
         """Return the words after the forced ones; the encoder sees ``frames`` of 10 ms, silence after the samples."""
         encoded = self._encode(speech.samples, frames)
