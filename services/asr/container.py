@@ -37,7 +37,12 @@ def decode_file(data: bytes, max_s: float) -> DecodedFile:
             if not container.streams.audio:
                 raise UnsupportedMedia("the file has no audio in it")
             return _decoded(container, container.streams.audio[0], max_s)
-    except (av.error.FFmpegError, ValueError, EOFError) as error:
+    except (
+        av.error.FFmpegError,
+        AttributeError,
+        ValueError,
+        EOFError,
+    ) as error:  # a stream without a decoder has no rate
         raise UnsupportedMedia(UNREADABLE) from error
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from services.common.errors import AttuneError
+from services.common.errors import AttuneError, DeadlineExceeded, Internal
 from services.common.ports import Call
 from services.common.types import (
     AlignConfig,
@@ -30,6 +30,7 @@ from services.common.types import (
     Settled,
     SpeechInput,
     VisionEvent,
+    Warned,
     Words,
 )
 from services.gateway import events
@@ -39,6 +40,7 @@ from services.gateway.session import Session
 from services.gateway.settings import GatewaySettings
 
 AUDIO_PIECE_BYTES = 2**20
+UNANSWERED = Internal("the encoder gave no answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Findings:
     coverage: Coverage = field(default_factory=lambda: Coverage(0, 0, 0))
     model: str = ""
     degraded: list[str] = field(default_factory=list)
+    warnings: list[events.Json] = field(default_factory=list)
     done_ns: dict[str, int] = field(default_factory=dict)
 
     def note_done(self, stage: str) -> None:
@@ -95,15 +98,22 @@ class FileAlignment:
 
     async def run(self, call: Call) -> events.Json:
         """Return the answer of ``POST /v1/alignments``."""
+        try:
+            async with asyncio.timeout(self._settings.request_timeout_s) as timeout:
+                await self._read_and_match(call, timeout)
+        except TimeoutError as error:
+            raise DeadlineExceeded("the files took longer than they may") from error
+        return self._answer()
+
+    async def _read_and_match(self, call: Call, timeout: asyncio.Timeout) -> None:
         bounded = call.within(self._settings.request_timeout_s + self._settings.max_file_audio_s)
-        async with asyncio.timeout(self._settings.request_timeout_s) as timeout, asyncio.TaskGroup() as tasks:
+        async with asyncio.TaskGroup() as tasks:
             matching = tasks.create_task(self._match(bounded))
             async with asyncio.TaskGroup() as reading:
                 reading.create_task(self._hear(bounded, timeout))
                 reading.create_task(self._look(call.within(self._settings.request_timeout_s)))
             self._moments.close()
             await matching
-        return self._answer()
 
     async def _hear(self, call: Call, timeout: asyncio.Timeout) -> None:
         async with aclosing(self._upstreams.transcriber(self._audio(), call)) as heard:
@@ -115,6 +125,8 @@ class FileAlignment:
                         self._allow(timeout, received_us)
                     case Committed():
                         await self._commit(event)
+                    case Warned(code, message):
+                        self._found.warnings.append({"code": code, "message": message})
                     case Coverage():
                         self._found.coverage = event
         self._found.note_done("asr")
@@ -145,9 +157,14 @@ class FileAlignment:
                         await self._see(frame, pending.pop(frame.id))
         except AttuneError as error:
             self._found.degraded.append("vision")
-            for image in pending.values():
-                await self._see(FailedFrame(image.id, error.code, error.message), image)
+            await self._give_up(pending, error)
+        else:
+            await self._give_up(pending, UNANSWERED)
         self._found.note_done("vision")
+
+    async def _give_up(self, pending: dict[str, Image], error: AttuneError) -> None:
+        for image in pending.values():
+            await self._see(FailedFrame(image.id, error.code, error.message), image)
 
     async def _image_inputs(self) -> AsyncIterator[EncodeConfig | Image]:
         yield EncodeConfig()
@@ -181,6 +198,7 @@ class FileAlignment:
             "alignments": found.alignments,
             "coverage": events.coverage_json(found.coverage),
             "degraded": found.degraded,
+            "warnings": found.warnings,
             "models": {"asr": found.model},
             "timing": found.timing(),
         }
@@ -204,7 +222,8 @@ async def describe(images: tuple[Image, ...], upstreams: Upstreams, call: Call) 
     async with aclosing(upstreams.image_encoder(inputs(), call)) as seen:
         async for frame in seen:
             found[frame.id] = described(frame)
-    return [found[image.id] for image in images]
+    missing = {"code": UNANSWERED.code, "message": UNANSWERED.message}
+    return [found.get(image.id, {"id": image.id, "error": missing}) for image in images]
 
 
 def described(frame: VisionEvent) -> events.Json:

@@ -31,9 +31,11 @@ from services.gateway.schemas import Media
 from services.gateway.session import AudioClock
 from services.gateway.telling import Teller
 
+LEAST_BYTES = 1024  # of anything in the queue: a storm of flushes or empty frames is bounded like audio
+
 
 def _weight(item: SpeechInput) -> int:
-    return len(item.data) if isinstance(item, AudioChunk) else 0
+    return max(LEAST_BYTES, len(item.data) if isinstance(item, AudioChunk) else 0)
 
 
 class Hearing:

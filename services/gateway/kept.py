@@ -175,7 +175,8 @@ class KeptMoment:
     def received(self, output: AlignEvent) -> AlignEvent:
         """Forget words that are final; a phrase's revisions go on counting over a loss."""
         if isinstance(output, Marker):
-            self._flushes = [flush for flush in self._flushes if flush.marker != output.marker]
+            with suppress(ValueError):
+                self._flushes.remove(Flush(output.marker))
             return output
         seen = self._with_honest_revision(output)
         if seen.final:

@@ -182,6 +182,8 @@ class LiveSession:
     async def _take(self, media: Media) -> None:
         sequence = self._session.audio if media.kind == "audio" else self._session.images
         if sequence.is_repeat(media.seq):
+            if sequence.warns_of_repeats():
+                await self._teller.warn("seq_repeat", f"{media.kind} seq {media.seq} was here before: it is ignored")
             return
         missing = sequence.missing_before(media.seq)
         if missing:

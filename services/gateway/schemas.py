@@ -16,6 +16,7 @@ HEADER = struct.Struct(">B3xIQ")  # kind, three zero bytes, seq, pts_us
 AUDIO_KIND, IMAGE_KIND = 1, 2
 # OpenAI's name for whatever the server's default is.
 MODEL_ALIASES = {"whisper-1": ""}
+MAX_ERROR_CHARS = 300  # an error must not echo a megabyte
 MAX_PTS_US = 2**53  # what JSON clients can count to
 
 
@@ -114,12 +115,21 @@ class Limits:
 def read_text(text: str) -> Control | Media:
     """Return the message in a text frame; InvalidInput naming the field that is wrong."""
     try:
-        message = _MESSAGE.validate_python(json.loads(text))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"the message is not JSON: {error}") from None
+        message = _MESSAGE.validate_python(_json(text))
     except ValidationError as error:
         raise first_problem(error) from None
     return _media_of(message) if isinstance(message, MediaMessage) else message
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+        raise InvalidInput(f"the message is not JSON: {_short(error)}") from None
+
+
+def _short(text: object) -> str:
+    return str(text)[:MAX_ERROR_CHARS]
 
 
 def read_binary(frame: bytes) -> Media:
@@ -149,7 +159,7 @@ def first_problem(error: ValidationError) -> InvalidInput:
     path = [str(step) for step in found["loc"]]
     types = {"session.start", "flush", "keepalive", "session.end", "audio", "image"}
     param = ".".join(path[1:] if path and path[0] in types else path)
-    return InvalidInput(f"{param or 'message'}: {found['msg']}", param=param or None)
+    return InvalidInput(_short(f"{param or 'message'}: {found['msg']}"), param=_short(param) or None)
 
 
 def encoding_of(start: SessionStart) -> Encoding:

@@ -64,6 +64,12 @@ class Sequence:
 
     def __init__(self) -> None:
         self._last = 0
+        self._warned = False
+
+    def warns_of_repeats(self) -> bool:
+        """Return True the first time: a client that sends again what it need not is told once."""
+        first, self._warned = not self._warned, True
+        return first
 
     def is_repeat(self, seq: int) -> bool:
         """Say whether ``seq`` was here before."""

@@ -20,7 +20,7 @@ from tests.running import Running, running_stack
 TOUR = Path(__file__).parents[2] / "examples" / "tour"
 SIXTEEN_SECONDS = (
     "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness, "
-    "it was the epoch of belief, it was the epoch of incredulity, it was the season of light"
+    "it was the epoch of belief, it was the epoch of incredulity, it was the season of light, it was the season of"
 )
 BECKETT = "Ever tried. Ever failed. No matter. Try again. Fail again. Fail better."
 

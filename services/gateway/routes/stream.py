@@ -48,11 +48,12 @@ async def _serve(websocket: WebSocket, state: GatewayState, session: Session) ->
         _admit(websocket, state)
         start = await socket.first()
         await _run(socket, state, session, start)
-    except ClientGone:
-        raise
     except Exception as error:
-        seen = shown(error)
-        if first_cause(error) is not seen:
+        cause = first_cause(error)
+        if isinstance(cause, ClientGone):
+            raise cause from None
+        seen = shown(cause)
+        if cause is not seen:
             log.exception("session_failed")
         if session.event_no == 0:  # a session that runs has told its error itself
             await socket.send(error_event(seen, fatal=True))

@@ -48,6 +48,7 @@ def test_binary_and_json_media_are_the_same():
         ('{"type":"audio","seq":1,"pts_us":-1,"data":""}', "pts_us"),
         ('{"type":"image","seq":1,"pts_us":0,"data":"%%%"}', "data"),
         ("[" * 100_000, None),
+        ('{"type":"keepalive","x":' + "1" * 5000 + "}", None),
     ],
 )
 def test_malformed_messages_name_what_is_wrong(text: str, param: str | None):
@@ -55,6 +56,13 @@ def test_malformed_messages_name_what_is_wrong(text: str, param: str | None):
     with pytest.raises(InvalidInput) as caught:
         read_text(text)
     assert caught.value.param == param
+
+
+def test_an_error_does_not_echo_a_long_message():
+    """What comes back of a huge message is short."""
+    with pytest.raises(InvalidInput) as caught:
+        read_text(json.dumps({"type": "A" * 200_000}))
+    assert len(caught.value.message) <= 300
 
 
 @given(st.binary(max_size=64))
