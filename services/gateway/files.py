@@ -6,11 +6,11 @@ The same three ports as a live session, fed from memory. Called by routes/alignm
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from services.common.errors import AttuneError, DeadlineExceeded, Internal
+from services.common.errors import AttuneError, DeadlineExceeded, Internal, TooLarge
 from services.common.ports import Call
 from services.common.types import (
     AlignConfig,
@@ -150,9 +150,11 @@ class FileAlignment:
 
     async def _look(self, call: Call) -> None:
         pending = {image.id: image for image in self._files.images}
+        for failed in too_large(self._files.images, self._settings.max_image_bytes):
+            await self._see(failed, pending.pop(failed.id))
         try:
             if pending:
-                async with aclosing(self._upstreams.image_encoder(self._image_inputs(), call)) as seen:
+                async with aclosing(self._upstreams.image_encoder(_inputs(tuple(pending.values())), call)) as seen:
                     async for frame in seen:
                         await self._see(frame, pending.pop(frame.id))
         except AttuneError as error:
@@ -165,11 +167,6 @@ class FileAlignment:
     async def _give_up(self, pending: dict[str, Image], error: AttuneError) -> None:
         for image in pending.values():
             await self._see(FailedFrame(image.id, error.code, error.message), image)
-
-    async def _image_inputs(self) -> AsyncIterator[EncodeConfig | Image]:
-        yield EncodeConfig()
-        for image in self._files.images:
-            yield image
 
     async def _see(self, frame: VisionEvent, image: Image) -> None:
         body = events.frame_event(frame, image.pts_us)
@@ -210,18 +207,29 @@ async def _after(first: AlignInput, rest: AsyncIterator[AlignInput]) -> AsyncIte
         yield item
 
 
-async def describe(images: tuple[Image, ...], upstreams: Upstreams, call: Call) -> list[events.Json]:
+async def _inputs(images: Iterable[Image]) -> AsyncIterator[EncodeConfig | Image]:
+    yield EncodeConfig()
+    for image in images:
+        yield image
+
+
+def too_large(images: Iterable[Image], limit: int) -> list[FailedFrame]:
+    """Return the failures of images that are not even sent to the encoder."""
+    return [
+        FailedFrame(image.id, TooLarge.code, f"image of {len(image.data)} bytes, the limit is {limit}")
+        for image in images
+        if len(image.data) > limit
+    ]
+
+
+async def describe(images: tuple[Image, ...], upstreams: Upstreams, limit: int, call: Call) -> list[events.Json]:
     """Return what ``POST /v1/images`` says of each image, in order: what was seen, or its own error."""
-    found: dict[str, events.Json] = {}
-
-    async def inputs() -> AsyncIterator[EncodeConfig | Image]:
-        yield EncodeConfig()
-        for image in images:
-            yield image
-
-    async with aclosing(upstreams.image_encoder(inputs(), call)) as seen:
-        async for frame in seen:
-            found[frame.id] = described(frame)
+    found = {failed.id: described(failed) for failed in too_large(images, limit)}
+    fit = [image for image in images if image.id not in found]
+    if fit:
+        async with aclosing(upstreams.image_encoder(_inputs(fit), call)) as seen:
+            async for frame in seen:
+                found[frame.id] = described(frame)
     missing = {"code": UNANSWERED.code, "message": UNANSWERED.message}
     return [found.get(image.id, {"id": image.id, "error": missing}) for image in images]
 

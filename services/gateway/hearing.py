@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
+from services.common.errors import AttuneError
 from services.common.metrics import COMMIT_LAG_SECONDS
 from services.common.ports import Call, Transcriber
 from services.common.types import (
@@ -60,6 +61,10 @@ class Hearing:
         self._session.acks.audio_came(media.seq, self._session.came_us)
         self._session.usage["audio_bytes"] += len(media.data)
         await self._inputs.put(AudioChunk(media.seq, media.pts_us, media.data))
+
+    async def reject(self, media: Media, _error: AttuneError) -> None:
+        """Note a chunk that cannot be taken: it counts as decided with what came before it."""
+        self._session.acks.audio_came(media.seq, self._session.came_us)
 
     async def flush(self, marker: str) -> None:
         """Ask for everything said so far."""

@@ -1,4 +1,4 @@
-"""The state of one live session, without sockets or clocks: numbers, acks, lag and the JSON of every event.
+"""The state of one live session, without sockets or clocks: numbers, acks, clock and lag.
 
 Fed by the pipeline, which sends what comes out.
 """
@@ -14,6 +14,8 @@ Event = dict[str, Any]
 
 # Sample counts and microseconds do not divide evenly: the two sides may round differently.
 ROUNDING_US = 100
+
+MAX_JUMP = 100_000  # an hour and a half of 50 ms frames
 
 LAG_BANDS_US = (1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000)
 
@@ -70,6 +72,10 @@ class Sequence:
         """Return True the first time: a client that sends again what it need not is told once."""
         first, self._warned = not self._warned, True
         return first
+
+    def is_absurd(self, seq: int) -> bool:
+        """Say whether ``seq`` is so far ahead that it can only be a mistake; taking it would shut out all others."""
+        return seq > self._last + MAX_JUMP
 
     def is_repeat(self, seq: int) -> bool:
         """Say whether ``seq`` was here before."""
