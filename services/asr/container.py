@@ -12,6 +12,10 @@ import numpy as np
 from services.common.errors import TooLarge, UnsupportedMedia
 
 SLOWEST_HZ, FASTEST_HZ = 8_000, 48_000  # speech has nothing above, and memory is dear
+# Only containers that hold their own media: a playlist (m3u8, sdp, concat) would make FFmpeg open files and addresses
+# that its sender names.
+CONTAINERS = "wav,w64,aiff,au,caf,mp3,aac,flac,ogg,matroska,webm,mov,mp4,m4a,amr,asf"
+SAFE = {"format_whitelist": CONTAINERS, "protocol_whitelist": ""}
 UNREADABLE = "the bytes are no audio file that can be read"
 
 
@@ -29,11 +33,16 @@ def decode_file(data: bytes, max_s: float) -> DecodedFile:
     if not data:
         return DecodedFile(b"", SLOWEST_HZ)
     try:
-        with av.open(io.BytesIO(data), metadata_errors="replace") as container:
+        with av.open(io.BytesIO(data), options=SAFE, metadata_errors="replace") as container:
             if not container.streams.audio:
                 raise UnsupportedMedia("the file has no audio in it")
             return _decoded(container, container.streams.audio[0], max_s)
-    except (av.error.FFmpegError, ValueError, EOFError) as error:
+    except (
+        av.error.FFmpegError,
+        AttributeError,
+        ValueError,
+        EOFError,
+    ) as error:  # a stream without a decoder has no rate
         raise UnsupportedMedia(UNREADABLE) from error
 
 

@@ -50,4 +50,4 @@ async def _transcribe(loaded: Loaded, transcript: FileTranscript, emit: Emit[Spe
         if done.value:
             await emit(Committed(done.value, done.timing))
         until_us = transcript.us(window[1])
-        await emit(Settled(until_us, transcript.end_us, transcript.coverage(until_us)))
+        await emit(Settled(until_us, transcript.end_us, until_us, transcript.coverage(until_us)))

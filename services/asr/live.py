@@ -53,13 +53,14 @@ class LiveSession:
     ledger: Ledger
     interval: int
     partials: bool = True
+    said: tuple[HeardWord, ...] = ()  # what an earlier stream has committed of the first audio
+    last_end_us: int = 0  # before which all words are said
     _items: deque[LiveItem] = field(default_factory=deque)
     _events: list[SpeechEvent] = field(default_factory=list)
     _decided: int = 0  # position before which nothing is heard again
     _began: int = 0  # where the running speech starts
     _ended: bool = False
     _said: bool = False  # the running speech has words
-    _last_end_us: int = 0
     _settled_us: int = -SETTLE_EVERY_US
     _partial_shown: bool = False
     _overlap_warned: bool = False
@@ -159,7 +160,14 @@ class LiveSession:
         self._began = position
         self._said = False
         self.recognition.begin(max(position - LEAD, self._decided, self.hearing.tape.begin))
+        if self.said:
+            self._take_up()
         self._events.append(SpeechStarted(self.hearing.clock.us(position)))
+
+    def _take_up(self) -> None:
+        """Go on with the words that an earlier stream has committed in this speech."""
+        self.recognition.take_up(self.said)
+        self.said, self._said = (), True
 
     def _listen(self) -> Listening[None]:
         self._say((yield from self.recognition.listen(self.hearing.endpointer.position)))
@@ -178,8 +186,8 @@ class LiveSession:
             words = self._words(decision.committed)
             self._said = True
             self._partial_shown = False
-            self._last_end_us = words[-1].end_us
-            self.ledger.transcribed(self.hearing.clock.us(self._began), self._last_end_us)
+            self.last_end_us = words[-1].end_us
+            self.ledger.transcribed(self.hearing.clock.us(self._began), self.last_end_us)
             self._events.append(Committed(words))
         if self.partials and (decision.open or self._partial_shown):
             self._events.append(Partial(self._words(decision.open)))
@@ -187,7 +195,7 @@ class LiveSession:
 
     def _words(self, heard: Iterable[HeardWord]) -> tuple[Word, ...]:
         words = []
-        last_us = self._last_end_us
+        last_us = self.last_end_us
         for word in heard:
             start_us = max(last_us, self.hearing.clock.us(word.start))
             last_us = max(start_us, self.hearing.clock.us(word.end))
@@ -204,7 +212,9 @@ class LiveSession:
             settled = max(self._decided, rising - LEAD)
             kept = min(settled, endpointer.position)  # a flush decides audio that the detector has still to hear
         self.hearing.forget(kept)
-        until_us = max(self.hearing.clock.us(settled), self._last_end_us)
+        until_us = max(self.hearing.clock.us(settled), self.last_end_us)
         if self._events or until_us >= self._settled_us + SETTLE_EVERY_US:
             self._settled_us = until_us
-            self._events.append(Settled(until_us, self.hearing.clock.now_us, self.ledger.coverage(until_us)))
+            resume_us = min(self.hearing.clock.us(kept), until_us)
+            coverage = self.ledger.coverage(until_us)
+            self._events.append(Settled(until_us, self.hearing.clock.now_us, resume_us, coverage))

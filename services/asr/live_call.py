@@ -16,6 +16,7 @@ from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.pcm import SAMPLE_BYTES, PcmReader
 from services.asr.produced import Emit
 from services.asr.recognition import Recognition
+from services.asr.words import HeardWord
 from services.common.errors import InvalidInput
 from services.common.types import (
     AudioChunk,
@@ -27,6 +28,7 @@ from services.common.types import (
     SpeechEvent,
     SpeechInput,
     StageTiming,
+    Word,
 )
 from services.inference.lanes import Priority
 
@@ -74,10 +76,17 @@ def _session(loaded: Loaded, config: RecognizeConfig) -> LiveSession:
         PcmReader(config.encoding, config.channels),
         hearing,
         Recognition(LocalAgreement(), hearing, max_window, config.language),
-        Ledger(config.start_us),
+        Ledger(max(config.start_us, config.settled_us)),
         loaded.settings.pass_interval_ms * SAMPLE_RATE_HZ // 1_000,
         config.partials,
+        tuple(_heard(loaded, config, word) for word in config.said),
+        max(config.start_us, config.settled_us),
     )
+
+
+def _heard(loaded: Loaded, config: RecognizeConfig, word: Word) -> HeardWord:
+    start, end = ((us - config.start_us) * SAMPLE_RATE_HZ // 1_000_000 for us in (word.start_us, word.end_us))
+    return HeardWord(word.text, loaded.whisper.spelled(word.text), max(0, start), max(0, end), word.confidence)
 
 
 async def _audio(inputs: AsyncIterator[SpeechInput]) -> AsyncIterator[AudioChunk | Flush]:

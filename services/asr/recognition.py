@@ -51,6 +51,11 @@ class Recognition:
         self._truncated = False
         self._policy.reset()
 
+    def take_up(self, said: Sequence[HeardWord]) -> None:
+        """Start the window where the stream starts, with words in it that an earlier stream has committed."""
+        self.begin(0)
+        self._committed = list(said)
+
     @property
     def settled(self) -> int:
         """Position before which every word is decided."""

@@ -106,8 +106,9 @@ async def is_serving(channel: grpc.aio.Channel, service: str, timeout_s: float) 
 
 
 async def one(port: Port[In, Out], inputs: AsyncIterator[In], call: Call) -> Out | None:
-    """Return the port's first output, then close it; None when it ends without one."""
+    """Return the port's only output once the stream has ended well; None when it ends without one."""
+    answer = None
     async with aclosing(port(inputs, call)) as outputs:
         async for output in outputs:
-            return output
-    return None
+            answer = output
+    return answer

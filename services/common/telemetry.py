@@ -1,6 +1,6 @@
 """Traces and logs of one process: spans go to OTLP or to JSON lines, logs to stderr as JSON with the ids of both.
 
-Set up once in each entry point. Span records are flat, one JSON object a line, for `attune trace`.
+Set up once in each entry point. Span records are flat, one JSON object a line.
 """
 
 import json

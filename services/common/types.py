@@ -64,7 +64,11 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class RecognizeConfig:
-    """First message to a transcriber. ``start_us`` is the media time of the first sample."""
+    """First message to a transcriber. ``start_us`` is the media time of the first sample.
+
+    A stream that goes on where another broke off is told up to where that one had decided, ``settled_us``, and the
+    words that it had ``said`` of the audio since ``start_us``: neither are they said nor is that time counted again.
+    """
 
     encoding: Encoding
     sample_rate_hz: int = 0
@@ -73,6 +77,8 @@ class RecognizeConfig:
     model: str = ""
     partials: bool = True
     start_us: int = 0
+    settled_us: int = 0
+    said: "tuple[Word, ...]" = ()
 
     @property
     def bytes_per_s(self) -> int:
@@ -166,10 +172,14 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Audio before ``until_us`` is decided, as ``coverage`` says; audio up to ``received_us`` has come in."""
+    """Audio before ``until_us`` is decided, as ``coverage`` says; audio up to ``received_us`` has come in.
+
+    A new stream that starts at ``resume_us``, told the words said since then, goes on as this one would have.
+    """
 
     until_us: int
     received_us: int
+    resume_us: int
     coverage: Coverage = Coverage(0, 0, 0)
 
 

@@ -6,11 +6,11 @@ The same three ports as a live session, fed from memory. Called by routes/alignm
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from services.common.errors import AttuneError
+from services.common.errors import AttuneError, DeadlineExceeded, Internal, TooLarge
 from services.common.ports import Call
 from services.common.types import (
     AlignConfig,
@@ -30,6 +30,7 @@ from services.common.types import (
     Settled,
     SpeechInput,
     VisionEvent,
+    Warned,
     Words,
 )
 from services.gateway import events
@@ -39,6 +40,7 @@ from services.gateway.session import Session
 from services.gateway.settings import GatewaySettings
 
 AUDIO_PIECE_BYTES = 2**20
+UNANSWERED = Internal("the encoder gave no answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Findings:
     coverage: Coverage = field(default_factory=lambda: Coverage(0, 0, 0))
     model: str = ""
     degraded: list[str] = field(default_factory=list)
+    warnings: list[events.Json] = field(default_factory=list)
     done_ns: dict[str, int] = field(default_factory=dict)
 
     def note_done(self, stage: str) -> None:
@@ -95,15 +98,22 @@ class FileAlignment:
 
     async def run(self, call: Call) -> events.Json:
         """Return the answer of ``POST /v1/alignments``."""
+        try:
+            async with asyncio.timeout(self._settings.request_timeout_s) as timeout:
+                await self._read_and_match(call, timeout)
+        except TimeoutError as error:
+            raise DeadlineExceeded("the files took longer than they may") from error
+        return self._answer()
+
+    async def _read_and_match(self, call: Call, timeout: asyncio.Timeout) -> None:
         bounded = call.within(self._settings.request_timeout_s + self._settings.max_file_audio_s)
-        async with asyncio.timeout(self._settings.request_timeout_s) as timeout, asyncio.TaskGroup() as tasks:
+        async with asyncio.TaskGroup() as tasks:
             matching = tasks.create_task(self._match(bounded))
             async with asyncio.TaskGroup() as reading:
                 reading.create_task(self._hear(bounded, timeout))
                 reading.create_task(self._look(call.within(self._settings.request_timeout_s)))
             self._moments.close()
             await matching
-        return self._answer()
 
     async def _hear(self, call: Call, timeout: asyncio.Timeout) -> None:
         async with aclosing(self._upstreams.transcriber(self._audio(), call)) as heard:
@@ -115,6 +125,8 @@ class FileAlignment:
                         self._allow(timeout, received_us)
                     case Committed():
                         await self._commit(event)
+                    case Warned(code, message):
+                        self._found.warnings.append({"code": code, "message": message})
                     case Coverage():
                         self._found.coverage = event
         self._found.note_done("asr")
@@ -138,21 +150,23 @@ class FileAlignment:
 
     async def _look(self, call: Call) -> None:
         pending = {image.id: image for image in self._files.images}
+        for failed in too_large(self._files.images, self._settings.max_image_bytes):
+            await self._see(failed, pending.pop(failed.id))
         try:
             if pending:
-                async with aclosing(self._upstreams.image_encoder(self._image_inputs(), call)) as seen:
+                async with aclosing(self._upstreams.image_encoder(_inputs(tuple(pending.values())), call)) as seen:
                     async for frame in seen:
                         await self._see(frame, pending.pop(frame.id))
         except AttuneError as error:
             self._found.degraded.append("vision")
-            for image in pending.values():
-                await self._see(FailedFrame(image.id, error.code, error.message), image)
+            await self._give_up(pending, error)
+        else:
+            await self._give_up(pending, UNANSWERED)
         self._found.note_done("vision")
 
-    async def _image_inputs(self) -> AsyncIterator[EncodeConfig | Image]:
-        yield EncodeConfig()
-        for image in self._files.images:
-            yield image
+    async def _give_up(self, pending: dict[str, Image], error: AttuneError) -> None:
+        for image in pending.values():
+            await self._see(FailedFrame(image.id, error.code, error.message), image)
 
     async def _see(self, frame: VisionEvent, image: Image) -> None:
         body = events.frame_event(frame, image.pts_us)
@@ -181,6 +195,7 @@ class FileAlignment:
             "alignments": found.alignments,
             "coverage": events.coverage_json(found.coverage),
             "degraded": found.degraded,
+            "warnings": found.warnings,
             "models": {"asr": found.model},
             "timing": found.timing(),
         }
@@ -192,19 +207,31 @@ async def _after(first: AlignInput, rest: AsyncIterator[AlignInput]) -> AsyncIte
         yield item
 
 
-async def describe(images: tuple[Image, ...], upstreams: Upstreams, call: Call) -> list[events.Json]:
+async def _inputs(images: Iterable[Image]) -> AsyncIterator[EncodeConfig | Image]:
+    yield EncodeConfig()
+    for image in images:
+        yield image
+
+
+def too_large(images: Iterable[Image], limit: int) -> list[FailedFrame]:
+    """Return the failures of images that are not even sent to the encoder."""
+    return [
+        FailedFrame(image.id, TooLarge.code, f"image of {len(image.data)} bytes, the limit is {limit}")
+        for image in images
+        if len(image.data) > limit
+    ]
+
+
+async def describe(images: tuple[Image, ...], upstreams: Upstreams, limit: int, call: Call) -> list[events.Json]:
     """Return what ``POST /v1/images`` says of each image, in order: what was seen, or its own error."""
-    found: dict[str, events.Json] = {}
-
-    async def inputs() -> AsyncIterator[EncodeConfig | Image]:
-        yield EncodeConfig()
-        for image in images:
-            yield image
-
-    async with aclosing(upstreams.image_encoder(inputs(), call)) as seen:
-        async for frame in seen:
-            found[frame.id] = described(frame)
-    return [found[image.id] for image in images]
+    found = {failed.id: described(failed) for failed in too_large(images, limit)}
+    fit = [image for image in images if image.id not in found]
+    if fit:
+        async with aclosing(upstreams.image_encoder(_inputs(fit), call)) as seen:
+            async for frame in seen:
+                found[frame.id] = described(frame)
+    missing = {"code": UNANSWERED.code, "message": UNANSWERED.message}
+    return [found.get(image.id, {"id": image.id, "error": missing}) for image in images]
 
 
 def described(frame: VisionEvent) -> events.Json:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
+from services.common.errors import AttuneError
 from services.common.metrics import COMMIT_LAG_SECONDS
 from services.common.ports import Call, Transcriber
 from services.common.types import (
@@ -31,9 +32,11 @@ from services.gateway.schemas import Media
 from services.gateway.session import AudioClock
 from services.gateway.telling import Teller
 
+LEAST_BYTES = 1024  # of anything in the queue: a storm of flushes or empty frames is bounded like audio
+
 
 def _weight(item: SpeechInput) -> int:
-    return len(item.data) if isinstance(item, AudioChunk) else 0
+    return max(LEAST_BYTES, len(item.data) if isinstance(item, AudioChunk) else 0)
 
 
 class Hearing:
@@ -58,6 +61,10 @@ class Hearing:
         self._session.acks.audio_came(media.seq, self._session.came_us)
         self._session.usage["audio_bytes"] += len(media.data)
         await self._inputs.put(AudioChunk(media.seq, media.pts_us, media.data))
+
+    async def reject(self, media: Media, _error: AttuneError) -> None:
+        """Note a chunk that cannot be taken: it counts as decided with what came before it."""
+        self._session.acks.audio_came(media.seq, self._session.came_us)
 
     async def flush(self, marker: str) -> None:
         """Ask for everything said so far."""

@@ -4,16 +4,19 @@ Used by the replay guard; one class per port.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
+from services.common.errors import Unavailable
 from services.common.types import (
     AlignConfig,
     AlignEvent,
     AlignInput,
     Alignment,
     AudioChunk,
+    Committed,
     Coverage,
     Flush,
     FrameTokens,
@@ -24,8 +27,10 @@ from services.common.types import (
     SpeechEvent,
     SpeechInput,
     SpokenWord,
+    Word,
     Words,
 )
+from services.gateway.session import AudioClock
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -46,66 +51,90 @@ class Kept(Protocol[In, Out]):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A chunk with its place on the media clock: which goes by the sample count, whatever the client's stamp says."""
+
+    chunk: AudioChunk
+    origin_us: int  # where the count began
+    offset_bytes: int  # of this chunk in the count
+    end_us: int
+
+
 class KeptAudio:
-    """Keeps audio that is not settled and flushes that are not answered; adds up the coverage of all attempts."""
+    """Keeps audio that a new stream needs and flushes that are not answered; adds up the coverage of all attempts."""
 
     def __init__(self) -> None:
         self._config: RecognizeConfig | None = None
-        self._items: deque[AudioChunk | Flush] = deque()
+        self._clock = AudioClock(0)
+        self._items: deque[_Held | Flush] = deque()
+        self._said: deque[Word] = deque()
+        self._resume_us = 0
         self._settled_us = 0
         self._base = Coverage(0, 0, 0)
         self._since = Coverage(0, 0, 0)
 
     def sent(self, item: SpeechInput) -> None:
         """Note a configuration, a chunk or a flush."""
-        if isinstance(item, RecognizeConfig):
-            self._config = item
-            self._settled_us = item.start_us
-        else:
-            self._items.append(item)
+        match item:
+            case RecognizeConfig():
+                self._config = item
+                self._clock = AudioClock(item.bytes_per_s)
+                self._resume_us = self._settled_us = item.start_us
+            case AudioChunk():
+                end_us = self._clock.end_us(item.pts_us, len(item.data))
+                offset_bytes = self._clock.bytes - len(item.data)
+                self._items.append(_Held(item, self._clock.origin_us, offset_bytes, end_us))
+            case Flush():
+                self._items.append(item)
 
     def received(self, output: SpeechEvent) -> SpeechEvent:
         """Forget what an event decides."""
         match output:
-            case Settled(until_us, _, coverage):
-                self._settled_us = max(self._settled_us, until_us)
-                self._since = coverage
-                self._forget(lambda item: isinstance(item, AudioChunk) and self._end_us(item) <= self._settled_us)
+            case Committed(words):
+                self._said.extend(words)
+            case Settled():
+                self._settle(output)
             case Marker(marker):
-                self._forget(lambda item: item == Flush(marker))
+                with suppress(ValueError):
+                    self._items.remove(Flush(marker))
             case Coverage():
                 return added(self._base, output)
         return output
 
     def again(self) -> Iterable[SpeechInput]:
-        """Return the configuration from the settled time on, then what is not decided."""
+        """Return a configuration that goes on where the lost stream was, and what came since.
+
+        Unavailable for a container, which nobody can read from the middle.
+        """
         if self._config is None:
             return
+        if not self._config.bytes_per_s:
+            raise Unavailable("the recogniser was lost, and a container stream cannot be taken up again in the middle")
         self._base, self._since = added(self._base, self._since), Coverage(0, 0, 0)
-        yield replace(self._config, start_us=self._settled_us)
+        said = tuple(self._said)
+        yield replace(self._config, start_us=self._resume_us, settled_us=self._settled_us, said=said)
         for item in self._items:
-            yield self._cut(item) if isinstance(item, AudioChunk) else item
+            yield item if isinstance(item, Flush) else self._cut(item)
 
-    def _forget(self, decided: Callable[[AudioChunk | Flush], bool]) -> None:
-        self._items = deque(item for item in self._items if not decided(item))
+    def _settle(self, settled: Settled) -> None:
+        self._settled_us = max(self._settled_us, settled.until_us)
+        self._resume_us = max(self._resume_us, settled.resume_us)
+        self._since = settled.coverage
+        while self._items and isinstance(self._items[0], _Held) and self._items[0].end_us <= self._resume_us:
+            self._items.popleft()
+        while self._said and self._said[0].end_us <= self._resume_us:
+            self._said.popleft()
 
-    def _bytes_per_s(self) -> int:
+    def _cut(self, held: _Held) -> AudioChunk:
+        """Return the chunk from the resume time on, cut where a sample of the whole count begins."""
         assert self._config is not None
-        return self._config.bytes_per_s
-
-    def _end_us(self, chunk: AudioChunk) -> int:
-        rate = self._bytes_per_s()
-        return chunk.pts_us + len(chunk.data) * 1_000_000 // rate if rate else chunk.pts_us
-
-    def _cut(self, chunk: AudioChunk) -> AudioChunk:
-        early_us = self._settled_us - chunk.pts_us
-        rate = self._bytes_per_s()
-        if early_us <= 0 or not rate:
-            return chunk
-        assert self._config is not None
+        rate = self._config.bytes_per_s
         frame_bytes = rate // self._config.sample_rate_hz
-        cut = early_us * rate // 1_000_000 // frame_bytes * frame_bytes
-        return AudioChunk(chunk.seq, chunk.pts_us + cut * 1_000_000 // rate, chunk.data[cut:])
+        resume_bytes = max(0, self._resume_us - held.origin_us) * rate // 1_000_000 // frame_bytes * frame_bytes
+        begin = max(held.offset_bytes, resume_bytes)
+        pts_us = held.origin_us + begin * 1_000_000 // rate
+        return AudioChunk(held.chunk.seq, pts_us, held.chunk.data[begin - held.offset_bytes :])
 
 
 def added(first: Coverage, second: Coverage) -> Coverage:
@@ -146,7 +175,8 @@ class KeptMoment:
     def received(self, output: AlignEvent) -> AlignEvent:
         """Forget words that are final; a phrase's revisions go on counting over a loss."""
         if isinstance(output, Marker):
-            self._flushes = [flush for flush in self._flushes if flush.marker != output.marker]
+            with suppress(ValueError):
+                self._flushes.remove(Flush(output.marker))
             return output
         seen = self._with_honest_revision(output)
         if seen.final:

@@ -45,6 +45,13 @@ class Looking:
             reason = "newer images came before its turn"
             await self._decide(seq, events.frame_json(image.id, image.pts_us, "dropped", reason=reason))
 
+    async def reject(self, media: Media, error: AttuneError) -> None:
+        """Tell that an image cannot be taken."""
+        self._acks.image_came(media.seq)
+        self._matching.image_came()
+        failed = FailedFrame(f"f{media.seq}", error.code, error.message)
+        await self._decide(media.seq, events.frame_event(failed, media.pts_us))
+
     def close(self) -> None:
         """Say that no more images come."""
         self._images.close()

@@ -5,17 +5,24 @@ from contextlib import aclosing, suppress
 
 from services.common.errors import AttuneError
 from services.common.ports import Aligner, Call
-from services.common.types import AlignInput, Flush, Marker, Progress
+from services.common.types import AlignInput, Flush, FrameTokens, Marker, Progress, RegionTokens
 from services.gateway import events
 from services.gateway.inbox import Inbox
 from services.gateway.telling import Teller
 
 MARKER_PATIENCE_S = 1.0  # a marker comes at most this long after its words
-MOMENTS = 4096  # what may wait for the aligner; with more the oldest is never aligned
+WAITING_BYTES = 16 * 2**20  # what may wait for the aligner; with more the oldest is never aligned
+LEAST_BYTES = 1024
 
 
 def _both_progress(last: AlignInput, new: AlignInput) -> bool:
     return isinstance(last, Progress) and isinstance(new, Progress)
+
+
+def _weight(moment: AlignInput) -> int:
+    if isinstance(moment, FrameTokens) and isinstance(moment.tokens, RegionTokens):
+        return len(moment.tokens.cells)
+    return LEAST_BYTES
 
 
 class Matching:
@@ -24,7 +31,7 @@ class Matching:
     def __init__(self, teller: Teller, *, wanted: bool) -> None:
         self._teller = teller
         self._wanted = wanted
-        self._moments: Inbox[AlignInput] = Inbox(MOMENTS, merges=_both_progress)
+        self._moments: Inbox[AlignInput] = Inbox(WAITING_BYTES, _weight, _both_progress)
         self._flushes: dict[str, asyncio.Event] = {}
         self._images_open = 0
         self._images_decided = asyncio.Event()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from services.common.errors import AttuneError, InvalidInput, first_cause, shown
+from services.common.errors import AttuneError, InvalidInput, Unavailable, first_cause, shown
 from services.common.ports import Call
 from services.common.types import RecognizeConfig
 from services.gateway import events
@@ -27,7 +27,7 @@ from services.gateway.kept import KeptAudio, KeptMoment
 from services.gateway.looking import Looking
 from services.gateway.matching import Matching
 from services.gateway.replay import with_replay
-from services.gateway.schemas import Control, FlushRequest, Media, SessionEnd, SessionStart, encoding_of
+from services.gateway.schemas import Control, FlushRequest, Limits, Media, SessionEnd, SessionStart, encoding_of
 from services.gateway.session import Session
 from services.gateway.settings import GatewaySettings
 from services.gateway.store import EventLog
@@ -65,6 +65,7 @@ class LiveSession:
         self._matching = Matching(self._teller, wanted=start.align)
         self._hearing = Hearing(self._teller, self._matching, self._settings.audio_queue_bytes)
         self._looking = Looking(self._teller, self._matching, self._settings.image_queue)
+        self._limits = Limits(self._settings.max_audio_frame_bytes, self._settings.max_image_bytes)
         self._ready = asyncio.Event()
 
     async def run(self, messages: AsyncIterator[Message], sink: Sink) -> None:
@@ -150,7 +151,7 @@ class LiveSession:
         await self._teller.refuse(shown(failure), fatal=True)
 
     async def _listen_until_drained(self, messages: AsyncIterator[Message]) -> None:
-        await self._ready.wait()
+        await self._until_ready()
         with suppress(TimeoutError):
             async with asyncio.timeout(None) as listening, asyncio.TaskGroup() as tasks:
                 announcing = tasks.create_task(self._announce_drain(listening))
@@ -158,6 +159,13 @@ class LiveSession:
                 announcing.cancel()
         self._hearing.close()
         self._looking.close()
+
+    async def _until_ready(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.ready_timeout_s):
+                await self._ready.wait()
+        except TimeoutError:
+            raise Unavailable("the recogniser does not answer", retry_after_s=self._settings.ready_timeout_s) from None
 
     async def _announce_drain(self, listening: asyncio.Timeout) -> None:
         await self._around.draining.wait()
@@ -181,9 +189,21 @@ class LiveSession:
 
     async def _take(self, media: Media) -> None:
         sequence = self._session.audio if media.kind == "audio" else self._session.images
+        if sequence.is_absurd(media.seq):
+            await self._teller.refuse(InvalidInput(f"seq {media.seq} is far beyond the last one", param="seq"))
+            return
         if sequence.is_repeat(media.seq):
+            if sequence.warns_of_repeats():
+                await self._teller.warn("seq_repeat", f"{media.kind} seq {media.seq} was here before: it is ignored")
             return
         missing = sequence.missing_before(media.seq)
         if missing:
             await self._teller.warn("seq_gap", f"{missing} {media.kind} frames before seq {media.seq} never came")
-        await (self._hearing if media.kind == "audio" else self._looking).take(media)
+        taker = self._hearing if media.kind == "audio" else self._looking
+        try:
+            self._limits.check(media)
+        except AttuneError as error:
+            await self._teller.refuse(error)
+            await taker.reject(media, error)
+        else:
+            await taker.take(media)

@@ -54,6 +54,8 @@ def install_problems(app: FastAPI) -> None:
         match error:
             case RequestValidationError():
                 seen: AttuneError = error_of_validation(error)
+            case HTTPException(__cause__=AttuneError() as cause):  # FastAPI hides what ended the reading of a body
+                return problem(cause, request.state.request_id)
             case HTTPException():
                 seen = error_of_http(error)
             case _:

@@ -16,6 +16,8 @@ HEADER = struct.Struct(">B3xIQ")  # kind, three zero bytes, seq, pts_us
 AUDIO_KIND, IMAGE_KIND = 1, 2
 # OpenAI's name for whatever the server's default is.
 MODEL_ALIASES = {"whisper-1": ""}
+TYPES = {"session.start", "flush", "keepalive", "session.end", "audio", "image"}
+MAX_ERROR_CHARS = 300  # an error must not echo a megabyte
 MAX_PTS_US = 2**53  # what JSON clients can count to
 
 
@@ -69,8 +71,8 @@ class MediaMessage(BaseModel):
     """Audio or an image as JSON, for clients that cannot send binary frames."""
 
     type: Literal["audio", "image"]
-    seq: int = Field(ge=1, lt=2**32)
-    pts_us: int = Field(ge=0, le=MAX_PTS_US)
+    seq: int = Field(ge=1, lt=2**32, strict=True)
+    pts_us: int = Field(ge=0, le=MAX_PTS_US, strict=True)
     data: str
 
 
@@ -97,29 +99,33 @@ class Limits:
     max_audio_frame_bytes: int
     max_image_bytes: int
 
-    def check(self, media: Media) -> Media:
-        """Return the media; TooLarge or InvalidInput when they cannot be taken."""
+    def check(self, media: Media) -> None:
+        """Raise TooLarge or InvalidInput when the media cannot be taken."""
         limit = self.max_audio_frame_bytes if media.kind == "audio" else self.max_image_bytes
         if len(media.data) > limit:
             raise TooLarge(f"{media.kind} of {len(media.data)} bytes, the limit is {limit}", param="data")
-        if media.seq < 1:
-            raise InvalidInput("seq counts from 1", param="seq")
-        if media.pts_us > MAX_PTS_US:
-            raise InvalidInput(f"pts_us {media.pts_us} is beyond {MAX_PTS_US}", param="pts_us")
         if not media.data and media.kind == "image":
             raise InvalidInput("an image of no bytes", param="data")
-        return media
 
 
 def read_text(text: str) -> Control | Media:
     """Return the message in a text frame; InvalidInput naming the field that is wrong."""
     try:
-        message = _MESSAGE.validate_python(json.loads(text))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"the message is not JSON: {error}") from None
+        message = _MESSAGE.validate_python(_json(text))
     except ValidationError as error:
         raise first_problem(error) from None
     return _media_of(message) if isinstance(message, MediaMessage) else message
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+        raise InvalidInput(f"the message is not JSON: {_short(error)}") from None
+
+
+def _short(text: object) -> str:
+    return str(text)[:MAX_ERROR_CHARS]
 
 
 def read_binary(frame: bytes) -> Media:
@@ -131,6 +137,10 @@ def read_binary(frame: bytes) -> Media:
     kind, seq, pts_us = HEADER.unpack_from(frame)
     if kind not in (AUDIO_KIND, IMAGE_KIND):
         raise InvalidInput(f"kind {kind} is neither 1 (audio) nor 2 (image)", param="kind")
+    if seq < 1:
+        raise InvalidInput("seq counts from 1", param="seq")
+    if pts_us > MAX_PTS_US:
+        raise InvalidInput(f"pts_us {pts_us} is beyond {MAX_PTS_US}", param="pts_us")
     return Media("audio" if kind == AUDIO_KIND else "image", seq, pts_us, frame[HEADER.size :])
 
 
@@ -145,11 +155,12 @@ def _media_of(message: MediaMessage) -> Media:
 def first_problem(error: ValidationError) -> InvalidInput:
     """Return the first thing that pydantic found wrong, with the path of the field."""
     found = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    if found["type"].startswith("union_tag"):
+        return InvalidInput(f"type must be one of {', '.join(sorted(TYPES))}", param="type")
     # The first step of the path is the member of the union, which clients know as `type`.
     path = [str(step) for step in found["loc"]]
-    types = {"session.start", "flush", "keepalive", "session.end", "audio", "image"}
-    param = ".".join(path[1:] if path and path[0] in types else path)
-    return InvalidInput(f"{param or 'message'}: {found['msg']}", param=param or None)
+    param = ".".join(path[1:] if path and path[0] in TYPES else path)
+    return InvalidInput(_short(f"{param or 'message'}: {found['msg']}"), param=_short(param) or None)
 
 
 def encoding_of(start: SessionStart) -> Encoding:

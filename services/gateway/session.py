@@ -1,4 +1,4 @@
-"""The state of one live session, without sockets or clocks: numbers, acks, lag and the JSON of every event.
+"""The state of one live session, without sockets or clocks: numbers, acks, clock and lag.
 
 Fed by the pipeline, which sends what comes out.
 """
@@ -14,6 +14,8 @@ Event = dict[str, Any]
 
 # Sample counts and microseconds do not divide evenly: the two sides may round differently.
 ROUNDING_US = 100
+
+MAX_JUMP = 100_000  # an hour and a half of 50 ms frames
 
 LAG_BANDS_US = (1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000)
 
@@ -64,6 +66,16 @@ class Sequence:
 
     def __init__(self) -> None:
         self._last = 0
+        self._warned = False
+
+    def warns_of_repeats(self) -> bool:
+        """Return True the first time: a client that sends again what it need not is told once."""
+        first, self._warned = not self._warned, True
+        return first
+
+    def is_absurd(self, seq: int) -> bool:
+        """Say whether ``seq`` is so far ahead that it can only be a mistake; taking it would shut out all others."""
+        return seq > self._last + MAX_JUMP
 
     def is_repeat(self, seq: int) -> bool:
         """Say whether ``seq`` was here before."""
@@ -79,26 +91,26 @@ class Sequence:
 class AudioClock:
     """Places live audio on the media clock: the sample count rules, and only a jump ahead moves it.
 
-    The recogniser goes by the same rule; here it says which chunk ends when.
+    The recogniser goes by the same rule; here it says which chunk ends when: ``bytes`` after ``origin_us``.
     """
 
     JUMP_US = 20_000
 
     def __init__(self, bytes_per_s: int) -> None:
         self._bytes_per_s = bytes_per_s  # 0 for containers, whose bytes say nothing of time
-        self._origin_us: int | None = None
-        self._bytes = 0
+        self._counting = False
+        self.origin_us = 0
+        self.bytes = 0
 
     def end_us(self, pts_us: int, size_bytes: int) -> int:
         """Return the media time at which a chunk that claims to start at ``pts_us`` ends."""
-        if self._origin_us is None or pts_us > self._now_us() + self.JUMP_US:
-            self._origin_us, self._bytes = pts_us, 0
-        self._bytes += size_bytes
+        if not self._counting or pts_us > self._now_us() + self.JUMP_US:
+            self._counting, self.origin_us, self.bytes = True, pts_us, 0
+        self.bytes += size_bytes
         return self._now_us()
 
     def _now_us(self) -> int:
-        assert self._origin_us is not None
-        return self._origin_us + (self._bytes * 1_000_000 // self._bytes_per_s if self._bytes_per_s else 0)
+        return self.origin_us + (self.bytes * 1_000_000 // self._bytes_per_s if self._bytes_per_s else 0)
 
 
 @dataclass

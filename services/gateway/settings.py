@@ -1,4 +1,4 @@
-"""The gateway's settings, read once by `attune serve-gateway` and `attune up`."""
+"""The gateway's settings, read once by `attune gateway` and `attune up`."""
 
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
@@ -25,7 +25,7 @@ class GatewaySettings(ProcessSettings):
     )
     max_file_audio_s: float = Field(3600.0, gt=0, le=86400, description="Added to the time a file with audio may take.")
     image_timeout_s: float = Field(
-        10.0, gt=0, le=120, description="Longest one image may take before it counts as failed."
+        20.0, gt=0, le=120, description="Longest one image may take; longer than a service that hangs is away."
     )
     max_upload_bytes: int = Field(200 * 2**20, ge=2**10, description="Largest REST body; larger ones get 413.")
     max_image_bytes: int = Field(20 * 2**20, ge=2**10, description="Largest image; larger ones get too_large.")
@@ -34,6 +34,8 @@ class GatewaySettings(ProcessSettings):
         2**20, ge=2**10, description="Largest live audio frame; larger ones get too_large."
     )
     read_timeout_s: float = Field(20.0, gt=0, le=600, description="Longest pause in a request body before it gets 408.")
+    ready_timeout_s: float = Field(5.0, gt=0, le=60, description="Longest a recogniser may take to accept a session.")
+    send_timeout_s: float = Field(30.0, gt=0, le=600, description="How long a live client may go without reading.")
     idle_timeout_s: float = Field(
         60.0, gt=0, le=3600, description="Longest silence of a live client before close 4408."
     )

@@ -133,14 +133,21 @@ async def test_health_metrics_docs_and_page(http: httpx.AsyncClient):
     assert {model["id"] for model in (await http.get("/v1/models")).json()["data"]} >= {"tiny.en", "whisper-1"}
 
 
-def test_a_body_that_stalls_does_not_hang_the_server(fakes: Running):
-    """A client that sends half a body holds nobody up."""
+def test_a_body_that_stalls_gets_408_and_holds_nobody_up(fakes: Running):
+    """Half an upload that never goes on is answered after the read timeout; others are served meanwhile."""
     host, port = fakes.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as stalled:
-        stalled.sendall(b"POST /v1/images HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf")
+        fields = ["POST /v1/images HTTP/1.1", "Host: x", "Connection: close", "Content-Length: 999"]
+        head = "\r\n".join([*fields, "Content-Type: multipart/form-data; boundary=b", "", ""])
+        part = '--b\r\nContent-Disposition: form-data; name="image"; filename="x"\r\n\r\nhalf'
+        stalled.sendall(f"{head}{part}".encode())
         started = time.monotonic()
         assert httpx.get(f"{fakes.url}/livez").status_code == 200
         assert time.monotonic() - started < 2
+        stalled.settimeout(10)
+        answer = stalled.makefile("rb").read().decode()
+        assert answer.startswith("HTTP/1.1 408")
+        assert '"code":"idle"' in answer
 
 
 async def test_many_requests_at_once(http: httpx.AsyncClient):

@@ -7,6 +7,7 @@ import itertools
 import json
 import time
 
+import httpx
 import numpy as np
 import pytest
 from PIL import Image
@@ -106,10 +107,37 @@ async def test_a_malformed_message_is_told_and_the_session_goes_on(fakes: Runnin
         await talk.send(message)
         error = await asyncio.wait_for(talk.until("error"), 2)
         assert (error["code"], error["fatal"]) == (code, False)
-        await talk.send(media(1, 1, 0, sound(1.0)))
+        await talk.send(media(1, 2, 0, sound(1.0)))  # a refused frame keeps its number
         events = await talk.end()
     assert events[-1]["type"] == "session.ended"
     assert sum(len(event["words"]) for event in talk.of("transcript.committed")) == 2
+
+
+async def test_refused_media_are_acked(fakes: Running):
+    """An image or a chunk that is refused is decided: it is told, and the ack goes past it."""
+    async with talking(fakes) as talk:
+        await talk.send(media(2, 1, 0, b""))
+        assert (await talk.until("frame"))["status"] == "failed"
+        await talk.send(media(2, 2, 0, b"x" * 200_001))
+        assert (await talk.until("frame"))["code"] == "too_large"
+        await talk.send(media(1, 1, 0, sound(0.5)))
+        await talk.send(media(1, 2, 500_000, b"x" * (2**20 + 1)))
+        await talk.end()
+    assert talk.of("ack")[-1] == {"type": "ack", "audio_seq": 2, "image_seq": 2}
+    assert talk.of("warning") == []
+
+
+async def test_repeats_and_absurd_numbers_are_told(fakes: Running):
+    """Media that are ignored for their number are never ignored in silence."""
+    async with talking(fakes) as talk:
+        await talk.send(media(1, 2**32 - 1, 0, sound(0.1)))
+        assert (await talk.until("error"))["param"] == "seq"
+        for _ in range(3):
+            await talk.send(media(1, 1, 0, sound(0.5)))
+        assert (await talk.until("warning"))["code"] == "seq_repeat"
+        events = await talk.end()
+    assert events[-1]["coverage"]["duration_us"] == 500_000
+    assert len(talk.of("warning")) == 1
 
 
 @pytest.mark.parametrize("payload", [b"no image", picture()[:300], b"\x00" * 5000])
@@ -176,13 +204,18 @@ async def test_a_flood_of_images_never_holds_audio_back(fakes: Running):
 
 async def test_a_hang_up_frees_the_session(fakes: Running):
     """After clients that vanish in every state, no session is left and the next one works."""
-    for count in range(10):
+    for count in range(60):
         socket = await connect(fakes.ws)
         if count % 2:
             await socket.send('{"type":"session.start"}')
         if count % 3 == 0:
             await socket.send(media(1, 1, 0, sound(0.2)))
         socket.transport.abort()
+    async with httpx.AsyncClient(base_url=fakes.url) as http:
+        deadline = time.monotonic() + 10
+        while "attune_sessions 0.0" not in (await http.get("/metrics")).text:
+            assert time.monotonic() < deadline, "a session of a client that is gone still counts"
+            await asyncio.sleep(0.1)
     async with talking(fakes) as talk:
         await talk.send(media(1, 1, 0, sound(1.0)))
         events = await talk.end()

@@ -18,7 +18,7 @@ class RecognizeRequest(_message.Message):
     def __init__(self, config: _Optional[_Union[RecognizeConfig, _Mapping]] = ..., audio: _Optional[_Union[AudioChunk, _Mapping]] = ..., flush: _Optional[_Union[_common_pb2.Marker, _Mapping]] = ...) -> None: ...
 
 class RecognizeConfig(_message.Message):
-    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us")
+    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us", "settled_us", "said")
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +26,8 @@ class RecognizeConfig(_message.Message):
     MODEL_FIELD_NUMBER: _ClassVar[int]
     PARTIALS_FIELD_NUMBER: _ClassVar[int]
     START_US_FIELD_NUMBER: _ClassVar[int]
+    SETTLED_US_FIELD_NUMBER: _ClassVar[int]
+    SAID_FIELD_NUMBER: _ClassVar[int]
     encoding: str
     sample_rate_hz: int
     channels: int
@@ -33,7 +35,9 @@ class RecognizeConfig(_message.Message):
     model: str
     partials: bool
     start_us: int
-    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ...) -> None: ...
+    settled_us: int
+    said: _containers.RepeatedCompositeFieldContainer[Word]
+    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ..., settled_us: _Optional[int] = ..., said: _Optional[_Iterable[_Union[Word, _Mapping]]] = ...) -> None: ...
 
 class AudioChunk(_message.Message):
     __slots__ = ("seq", "pts_us", "data")
@@ -116,14 +120,16 @@ class Committed(_message.Message):
     def __init__(self, words: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., timing: _Optional[_Union[_common_pb2.StageTiming, _Mapping]] = ...) -> None: ...
 
 class Settled(_message.Message):
-    __slots__ = ("until_us", "received_us", "coverage")
+    __slots__ = ("until_us", "received_us", "coverage", "resume_us")
     UNTIL_US_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_US_FIELD_NUMBER: _ClassVar[int]
     COVERAGE_FIELD_NUMBER: _ClassVar[int]
+    RESUME_US_FIELD_NUMBER: _ClassVar[int]
     until_us: int
     received_us: int
     coverage: Coverage
-    def __init__(self, until_us: _Optional[int] = ..., received_us: _Optional[int] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ...) -> None: ...
+    resume_us: int
+    def __init__(self, until_us: _Optional[int] = ..., received_us: _Optional[int] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ..., resume_us: _Optional[int] = ...) -> None: ...
 
 class Notice(_message.Message):
     __slots__ = ("code", "message")

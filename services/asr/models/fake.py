@@ -160,4 +160,4 @@ class _FakeSession:
 
     def _settled(self) -> Settled:
         until_us = self._until_us if self._loud else self._clock.now_us
-        return Settled(until_us, self._clock.now_us, self._ledger.coverage(until_us))
+        return Settled(until_us, self._clock.now_us, until_us, self._ledger.coverage(until_us))

@@ -97,6 +97,10 @@ class WhisperModel:
             return language == "en"
         return self._tokenizer.token_to_id(f"<|{language}|>") is not None
 
+    def spelled(self, word: str) -> tuple[int, ...]:
+        """Return the tokens of a word in running text."""
+        return tuple(self._tokenizer.encode(f" {word}", add_special_tokens=False).ids)
+
     def hear(self, passes: Sequence[Pass]) -> list[list[HeardWord]]:
         """Return the words after the forced ones of each pass, the same as alone; all are of one kind."""
         asked = [self._encoded(wanted) for wanted in passes]

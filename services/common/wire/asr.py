@@ -40,6 +40,8 @@ def config_to_pb(config: RecognizeConfig) -> pb.RecognizeConfig:
         model=config.model,
         partials=config.partials,
         start_us=config.start_us,
+        settled_us=config.settled_us,
+        said=map(word_to_pb, config.said),
     )
 
 
@@ -53,6 +55,8 @@ def config_from_pb(message: pb.RecognizeConfig) -> RecognizeConfig:
         model=message.model,
         partials=message.partials,
         start_us=message.start_us,
+        settled_us=message.settled_us,
+        said=tuple(map(word_from_pb, message.said)),
     )
 
 
@@ -117,13 +121,17 @@ def coverage_from_pb(message: pb.Coverage) -> Coverage:
 
 def settled_to_pb(settled: Settled) -> pb.Settled:
     """Return the message for how far the audio is decided."""
-    coverage = coverage_to_pb(settled.coverage)
-    return pb.Settled(until_us=settled.until_us, received_us=settled.received_us, coverage=coverage)
+    return pb.Settled(
+        until_us=settled.until_us,
+        received_us=settled.received_us,
+        coverage=coverage_to_pb(settled.coverage),
+        resume_us=settled.resume_us,
+    )
 
 
 def settled_from_pb(message: pb.Settled) -> Settled:
     """Return how far the audio is decided."""
-    return Settled(message.until_us, message.received_us, coverage_from_pb(message.coverage))
+    return Settled(message.until_us, message.received_us, message.resume_us, coverage_from_pb(message.coverage))
 
 
 def output_to_pb(event: SpeechEvent) -> Message:  # one row per event: long, and flat

@@ -47,7 +47,7 @@ async def post_images(
     state = gateway(request)
     pictures = await read_images(image, [0] * len(image), state.settings, "image")
     call = Call(request_id=request.state.request_id).within(state.settings.request_timeout_s)
-    return {"images": await describe(pictures, state.upstreams, call)}
+    return {"images": await describe(pictures, state.upstreams, state.settings.max_image_bytes, call)}
 
 
 async def read_images(

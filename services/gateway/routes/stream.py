@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import structlog
 from fastapi import APIRouter, WebSocket
@@ -11,7 +12,7 @@ from starlette.websockets import WebSocketDisconnect, WebSocketState
 from services.common.errors import AttuneError, Forbidden, Idle, InvalidInput, Overloaded, first_cause, shown
 from services.common.metrics import SESSIONS, SESSIONS_ENDED
 from services.gateway.pipeline import ClientGone, LiveSession, Message, Surroundings
-from services.gateway.schemas import Limits, Media, SessionStart, read_binary, read_text
+from services.gateway.schemas import SessionStart, read_binary, read_text
 from services.gateway.session import Event, Session
 from services.gateway.state import GatewayState, gateway
 from services.gateway.store import EventLog
@@ -48,14 +49,15 @@ async def _serve(websocket: WebSocket, state: GatewayState, session: Session) ->
         _admit(websocket, state)
         start = await socket.first()
         await _run(socket, state, session, start)
-    except ClientGone:
-        raise
     except Exception as error:
-        seen = shown(error)
-        if first_cause(error) is not seen:
+        cause = first_cause(error)
+        if isinstance(cause, ClientGone):
+            raise cause from None
+        seen = shown(cause)
+        if cause is not seen:
             log.exception("session_failed")
         if session.event_no == 0:  # a session that runs has told its error itself
-            await socket.send(error_event(seen, fatal=True))
+            await socket.send(session.numbered(error_event(seen, fatal=True)))
         await socket.close(seen.ws_close, seen.message)
         raise seen from error
     await socket.close(GOING_AWAY if state.draining.is_set() else 1000, "")
@@ -78,8 +80,7 @@ async def _run(socket: "_Socket", state: GatewayState, session: Session, start: 
 def _admit(websocket: WebSocket, state: GatewayState) -> None:
     origin = websocket.headers.get("origin")
     allowed = state.settings.cors_origins
-    own = f"{websocket.url.hostname}:{websocket.url.port}" if websocket.url.port else websocket.url.hostname
-    same = origin is None or origin.split("://")[-1] == own
+    same = origin is None or urlsplit(origin).netloc == websocket.headers.get("host")
     if not same and "*" not in allowed and origin not in allowed:
         raise Forbidden(f"pages of {origin} may not call this server")
     if state.draining.is_set() or len(state.live) >= state.settings.max_sessions:
@@ -91,9 +92,8 @@ class _Socket:
 
     def __init__(self, websocket: WebSocket, state: GatewayState) -> None:
         self._websocket = websocket
-        settings = state.settings
-        self._idle_s = settings.idle_timeout_s
-        self._limits = Limits(settings.max_audio_frame_bytes, settings.max_image_bytes)
+        self._idle_s = state.settings.idle_timeout_s
+        self._send_timeout_s = state.settings.send_timeout_s
 
     async def first(self) -> SessionStart:
         """Return the first message, which must start the session."""
@@ -120,19 +120,17 @@ class _Socket:
         if frame["type"] == "websocket.disconnect":
             raise ClientGone
         try:
-            return self._read(frame.get("text"), frame.get("bytes"))
+            text = frame.get("text")
+            return read_text(text) if text is not None else read_binary(frame.get("bytes") or b"")
         except AttuneError as error:
             return error
 
-    def _read(self, text: str | None, binary: bytes | None) -> Message:
-        message = read_text(text) if text is not None else read_binary(binary or b"")
-        return self._limits.check(message) if isinstance(message, Media) else message
-
     async def send(self, event: Event) -> None:
-        """Send one event; ClientGone when nobody is there."""
+        """Send one event; ClientGone when nobody is there, or does not read for too long."""
         try:
-            await self._websocket.send_text(json.dumps(event, separators=(",", ":"), ensure_ascii=False))
-        except (WebSocketDisconnect, RuntimeError) as error:
+            async with asyncio.timeout(self._send_timeout_s):
+                await self._websocket.send_text(json.dumps(event, separators=(",", ":"), ensure_ascii=False))
+        except (WebSocketDisconnect, RuntimeError, TimeoutError) as error:
             raise ClientGone from error
 
     async def close(self, code: int, reason: str) -> None:

@@ -62,3 +62,19 @@ def test_a_file_that_breaks_off_is_decoded_up_to_there():
     data = encoded(sound(2, 48_000), "flac", "flac")
     decoded = decode_file(data[: len(data) * 2 // 3], 10.0)
     assert len(decoded.samples) > 48_000
+
+
+@pytest.mark.parametrize(
+    "playlist",
+    [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\nfile://{path}\n#EXT-X-ENDLIST\n",
+        "ffconcat version 1.0\nfile '{path}'\n",
+        "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio 5004 RTP/AVP 0\n",
+    ],
+)
+def test_a_playlist_opens_nothing(playlist, tmp_path):
+    """A file that names other files or addresses is refused; only media inside the bytes are read."""
+    named = tmp_path / "named.wav"
+    named.write_bytes(wav(np.zeros(16_000, np.int16), 16_000))
+    with pytest.raises(UnsupportedMedia):
+        decode_file(playlist.format(path=named).encode(), 60)

@@ -190,7 +190,7 @@ async def test_bad_input_gets_its_typed_error(port):
         await events_of(port)
     with pytest.raises(InvalidInput):
         await events_of(port, pcm16(), pcm16())
-    assert await events_of(port, pcm16()) == [Ready("tiny.en"), Settled(0, 0), Coverage(0, 0, 0)]
+    assert await events_of(port, pcm16()) == [Ready("tiny.en"), Settled(0, 0, 0), Coverage(0, 0, 0)]
 
 
 async def test_one_call_too_many_is_refused(port):

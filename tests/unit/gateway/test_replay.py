@@ -4,6 +4,8 @@ import math
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from services.common.errors import AttuneError, InvalidInput, Unavailable
 from services.common.ports import Call
@@ -64,7 +66,7 @@ async def test_what_is_not_settled_is_sent_again():
             if isinstance(item, RecognizeConfig):
                 yield Ready("m")
             if isinstance(item, AudioChunk) and item.seq == 2 and len(seen) == 1:
-                yield Settled(75_000, 100_000, Coverage(75_000, 50_000, 25_000))
+                yield Settled(75_000, 100_000, 75_000, Coverage(75_000, 50_000, 25_000))
                 raise Unavailable("killed")
         yield Coverage(75_000, 75_000, 0)
 
@@ -145,6 +147,45 @@ def test_an_unanswered_flush_is_asked_again_in_its_place():
     kept.received(Marker("a"))
     kept.received(Committed((Word("w", 0, 1, 1.0),)))
     assert list(kept.again())[1:] == [chunk(1), chunk(2), Flush("b")]
+
+
+@given(st.lists(st.integers(0, 401), min_size=1, max_size=20), st.integers(0, 60_000), st.booleans())
+def test_audio_goes_on_at_a_sample_however_it_was_cut(sizes: list[int], resume_us: int, stamped: bool):
+    """Odd chunks and stamps that lie behind the count change nothing: the same samples follow, none twice."""
+    config = RecognizeConfig(Encoding.PCM_S16LE, 8_000, 2)  # 32 bytes a millisecond
+    whole = bytes(n % 251 for n in range(sum(sizes)))
+    kept, at = KeptAudio(), 0
+    kept.sent(config)
+    for seq, size in enumerate(sizes, 1):
+        kept.sent(AudioChunk(seq, at * 1000 // 32 if stamped else 0, whole[at : at + size]))
+        at += size
+    kept.received(Settled(resume_us, at * 1000 // 32, resume_us))
+    _, *again = kept.again()
+    sent_again = b"".join(item.data for item in again if isinstance(item, AudioChunk))
+    cut = min(len(whole), resume_us * 32 // 1000 // 4 * 4)
+    assert sent_again == whole[cut:]
+
+
+def test_words_said_since_the_resume_time_are_told():
+    """A new stream learns which words of its audio are committed, and up to where all is decided."""
+    kept = KeptAudio()
+    words = tuple(Word(text, n * 100_000, n * 100_000 + 90_000, 1.0) for n, text in enumerate("abcd"))
+    for item in (CONFIG, chunk(1), chunk(2)):
+        kept.sent(item)
+    kept.received(Committed(words))
+    kept.received(Settled(390_000, 500_000, 200_000))
+    config, *_ = kept.again()
+    assert isinstance(config, RecognizeConfig)
+    assert (config.start_us, config.settled_us, config.said) == (200_000, 390_000, words[2:])
+
+
+def test_a_container_is_not_taken_up_in_the_middle():
+    """Nobody can read one without its head: the session ends with what it is, an upstream that is away."""
+    kept = KeptAudio()
+    kept.sent(RecognizeConfig(Encoding.WEBM))
+    kept.sent(AudioChunk(1, 0, b"x"))
+    with pytest.raises(Unavailable, match="container"):
+        list(kept.again())
 
 
 def test_coverage_adds_up():

@@ -50,6 +50,14 @@ def test_a_sequence_knows_repeats_and_gaps():
     assert not sequence.is_repeat(5)
 
 
+def test_a_sequence_refuses_absurd_jumps_and_warns_of_repeats_once():
+    """A number from nowhere must not shut out those that follow; the first repeat is news, the second is not."""
+    sequence = Sequence()
+    assert sequence.is_absurd(2**32 - 1)
+    assert not sequence.is_absurd(100)
+    assert [sequence.warns_of_repeats(), sequence.warns_of_repeats()] == [True, False]
+
+
 def test_the_sample_count_is_the_clock_and_a_gap_moves_it():
     """Jitter of a client's stamps does not move the clock; a jump of more than 20 ms ahead does."""
     clock = AudioClock(bytes_per_s=32_000)
