@@ -7,8 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from itertools import cycle
 
-import httpx
-
+from attune_client import Attune, AttuneError
 from attune_client.events import Alignment, Committed, Partial
 from attune_client.media import duration_us
 from bench.lag import captions, word_lags
@@ -38,10 +37,10 @@ async def run(target: Target) -> dict[str, float | None]:
     cpu_before_s = tree_cpu_s(target.pid) if target.pid else None
     async with control_sleeper() as control:
         recording = await record(target.url, speech.pcm, repeated(tour.pictures, duration_us(speech.pcm)))
-        stalls = await _stalls(target.url) | {"control_stall_p99_ms": round(await control.stop() * 1000, 2)}
+        stalled = await stalls(target.url) | {"control_stall_p99_ms": round(await control.stop() * 1000, 2)}
     return (
         figures(speech, recording)
-        | stalls
+        | stalled
         | await asyncio.to_thread(_cost, target.pid, cpu_before_s, duration_us(speech.pcm))
     )
 
@@ -96,10 +95,14 @@ def align_delays_us(arrivals: Sequence[Arrival]) -> list[int]:
     return list(delays.values())
 
 
-async def _stalls(url: str) -> dict[str, float | None]:
-    async with httpx.AsyncClient(base_url=url) as http:
-        answer = await http.get("/metrics")
-    stall_s = gauge(answer.raise_for_status().text, LOOP_STALL_METRIC)
+async def stalls(url: str) -> dict[str, float | None]:
+    """Return what the server's own metrics say of its event loop; None where they do not name it."""
+    async with Attune(url) as client:
+        metrics = await client.metrics()
+    try:
+        stall_s = gauge(metrics, LOOP_STALL_METRIC)
+    except (ValueError, IndexError) as error:
+        raise AttuneError("bad_answer", f"the server's metrics cannot be read: {error}") from error
     return {"loop_stall_p99_ms": None if stall_s is None else round(stall_s * 1000, 2)}
 
 

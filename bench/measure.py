@@ -11,6 +11,8 @@ import jiwer
 import psutil
 from whisper_normalizer.english import EnglishTextNormalizer
 
+from attune_client import lag
+
 _normalised = EnglishTextNormalizer()
 
 
@@ -24,11 +26,7 @@ class Target:
 
 def percentile(values: Sequence[float], percent: float) -> float | None:
     """Return the value that ``percent`` of the values do not exceed (nearest rank); None for no values."""
-    ordered = sorted(values)
-    if not ordered:
-        return None
-    rank = -(-len(ordered) * percent // 100)
-    return ordered[max(0, int(rank) - 1)]
+    return lag.percentile(values, percent) if values else None
 
 
 def in_ms(value_us: float | None) -> float | None:

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import chain
 
-from attune_client.errors import AttuneError
+from attune_client.errors import AttuneError, first_error
 from attune_client.events import Alignment, Committed, Event, Frame, SessionEnded, Word
 from attune_client.media import MediaClock, duration_us, paced
 from attune_client.session import Session, connect
@@ -69,13 +69,9 @@ async def record(url: str, pcm: bytes, pictures: Iterable[Picture]) -> Recording
                 tasks.create_task(_send(session, pcm, sorted(pictures, key=lambda shown: shown.pts_us), clock))
             return reading.result()
     except BaseExceptionGroup as group:
-        raise _first(group) from group
+        raise first_error(group) from group
     except TimeoutError as error:
         raise AttuneError("deadline_exceeded", "the server did not end the session in time") from error
-
-
-def _first(error: BaseException) -> BaseException:
-    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def _read(session: Session, clock: MediaClock) -> Recording:

@@ -5,12 +5,11 @@ Comes from the command line with a running server; returns figures for report.py
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import httpx
-
+from attune_client import AlignmentResult, Attune, AttuneError
+from attune_client.decode import from_json
 from bench.measure import Target, in_ms, percentile
 from bench.report import Bar
 from bench.speech import SHORT_CLIP_US, clip_wav, read_two_cities
@@ -43,41 +42,27 @@ async def run(target: Target) -> dict[str, float | None]:
     """Return end-to-end and per-stage percentiles, and what the way between the stages adds."""
     speech = await asyncio.to_thread(read_two_cities)
     tour = await asyncio.to_thread(read_tour)
-    form = Form(clip_wav(speech.pcm, SHORT_CLIP_US), tour.pictures[:IMAGES])
-    async with httpx.AsyncClient(base_url=target.url, timeout=TIMEOUT_S) as http:
-        return figures([await _timed(http, form) for _ in range(REQUESTS)])
+    clip = clip_wav(speech.pcm, SHORT_CLIP_US)
+    async with Attune(target.url, timeout_s=TIMEOUT_S) as client:
+        return figures([await _timed(client, clip, tour.pictures[:IMAGES]) for _ in range(REQUESTS)])
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What each request sends: a WAV file and pictures, shown one every 3 s."""
-
-    audio: bytes
-    pictures: Sequence[Picture]
-
-    def parts(self) -> dict[str, Any]:
-        """Return the multipart form."""
-        times = [str(at * IMAGE_EVERY_US) for at in range(len(self.pictures))]
-        files = [("images", (picture.file, picture.data)) for picture in self.pictures]
-        return {
-            "data": {"images_pts_us": times, "language": "en"},
-            "files": [("audio", ("speech.wav", self.audio)), *files],
-        }
-
-
-async def _timed(http: httpx.AsyncClient, form: Form) -> Timing:
+async def _timed(client: Attune, clip: bytes, pictures: Sequence[Picture]) -> Timing:
+    images = [(picture.data, at * IMAGE_EVERY_US) for at, picture in enumerate(pictures)]
     started_ns = time.monotonic_ns()
-    answer = await http.post("/v1/alignments", **form.parts())
-    total_us = (time.monotonic_ns() - started_ns) // 1000
-    return timing_of(answer.raise_for_status().json(), total_us)
+    result = await client.align(audio=clip, images=images, language="en")
+    return timing_of(result, (time.monotonic_ns() - started_ns) // 1000)
 
 
-def timing_of(answer: Mapping[str, Any], total_us: int) -> Timing:
-    """Return the timing of an answer; ValueError when a stage was left out, which would be measured as fast."""
-    if answer["degraded"]:
-        raise ValueError(f"the server answered without {', '.join(answer['degraded'])}")
-    stages = answer["timing"]
-    return Timing(total_us, stages["asr_us"], stages["vision_us"], stages["align_us"])
+def timing_of(result: AlignmentResult, total_us: int) -> Timing:
+    """Return the timing of an answer; AttuneError when a stage was left out, which would be measured as fast."""
+    if result.degraded:
+        left_out = ", ".join(map(str, result.degraded))
+        raise AttuneError("unavailable", f"the server answered without {left_out}", retryable=True)
+    try:
+        return replace(from_json(Timing, result.timing), total_us=total_us)
+    except ValueError as error:
+        raise AttuneError("bad_answer", f"the server's timing cannot be read: {error}") from error
 
 
 def figures(timings: Sequence[Timing]) -> dict[str, float | None]:

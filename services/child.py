@@ -69,10 +69,10 @@ class Child:
                 self.process.send_signal(number)
 
     async def stop(self, timeout_s: float) -> None:
-        """Ask the process to end; after ``timeout_s`` end it."""
+        """Ask the process to end; after ``timeout_s`` end it. One that is not ready has nothing to drain."""
         if self.process is None:
             return
-        self.signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM if self.ready.is_set() else signal.SIGKILL)
         try:
             async with asyncio.timeout(timeout_s):
                 await self.process.wait()

@@ -41,7 +41,7 @@ def up(
 ) -> None:
     """Start the gateway, the three services and a Redis, and keep them running until Ctrl-C or SIGTERM."""
     from services.gateway.settings import GatewaySettings
-    from services.stack import CannotStart, PortBusy, StackSettings
+    from services.stack import CannotStart, FolderBusy, PortBusy, StackSettings
 
     gateway = GatewaySettings.read(host=host, port=port)
     settings = StackSettings()
@@ -50,31 +50,44 @@ def up(
         show(gateway)
         return
     try:
-        asyncio.run(_up(settings, gateway, as_json))
-    except PortBusy as error:
+        code = asyncio.run(_up(settings, gateway, as_json))
+    except (PortBusy, FolderBusy) as error:
         fail(error, 2)
     except CannotStart as error:
         fail(error)
+    raise typer.Exit(code)
 
 
-async def _up(settings: Any, gateway: Any, as_json: bool) -> None:
-    from services.stack import open_stack
+async def _up(settings: Any, gateway: Any, as_json: bool) -> int:
+    from services.stack import Stopped, open_stack
 
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
+    numbers: list[int] = []
+
+    def on_signal(number: int) -> None:
+        numbers.append(number)
+        stopped.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, on_signal, number)
     started_s = loop.time()
     typer.echo("starting …", err=True)
-    starting = asyncio.ensure_future(stopped.wait())
-    async with open_stack(settings, gateway, lambda line: typer.echo(line, err=True)) as stack:
-        addresses = {name: child.address for name, child in stack.children.items()}
-        ready_s = round(loop.time() - started_s, 1)
-        if as_json:
-            typer.echo(json.dumps({"url": stack.url, "ready_s": ready_s, "processes": addresses}))
-        else:
-            _print_addresses(stack.url, addresses, ready_s, settings.home)
-        await starting
+    try:
+        async with open_stack(settings, gateway, lambda line: typer.echo(line, err=True), stopped) as stack:
+            _say_ready(stack, round(loop.time() - started_s, 1), settings.home, as_json)
+            await stopped.wait()
+    except Stopped:  # a Ctrl-C then broke off what it was asked to do; afterwards it is the usual end
+        return 130 if numbers[0] == signal.SIGINT else 0
+    return 0
+
+
+def _say_ready(stack: Any, ready_s: float, home: Path, as_json: bool) -> None:
+    addresses = {name: child.address for name, child in stack.children.items()}
+    if as_json:
+        typer.echo(json.dumps({"url": stack.url, "ready_s": ready_s, "processes": addresses}))
+    else:
+        _print_addresses(stack.url, addresses, ready_s, home)
 
 
 def _print_addresses(url: str, addresses: dict[str, str], ready_s: float, home: Path) -> None:
@@ -87,7 +100,7 @@ def _print_addresses(url: str, addresses: dict[str, str], ready_s: float, home: 
 def serve(
     services: Annotated[list[str], typer.Argument(help="Any of asr, vision, aligner; several share the process.")],
     listen: Annotated[str, typer.Option(help="host:port or unix:path.")] = "127.0.0.1:50051",
-    drain_s: Annotated[float, typer.Option(min=0, max=600, help="How long running calls may go on at the end.")] = 10.0,
+    drain_s: Annotated[float, typer.Option(min=0, max=600, help="How long running calls may go on at the end.")] = 5.0,
     metrics_port: Annotated[
         int | None, typer.Option(min=1, max=65_535, help="Port for /metrics; none without.")
     ] = None,

@@ -4,6 +4,7 @@ Knows processes and addresses only; imports neither models nor gRPC, so that sta
 """
 
 import asyncio
+import fcntl
 import http.client
 import json
 import shutil
@@ -12,8 +13,8 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from pydantic import Field
@@ -25,6 +26,7 @@ from services.gateway.settings import GatewaySettings
 
 MODEL_SERVICES = ("asr", "vision", "aligner")
 BACKOFF_S = (0.1, 0.5, 1.0, 2.0, 5.0)
+SOCKETS_PREFIX = "attune-"
 STEADY_S = 30.0  # a child that ran this long has earned a fresh backoff
 
 
@@ -44,8 +46,16 @@ class PortBusy(Exception):
     """Something else listens where the gateway should."""
 
 
+class FolderBusy(Exception):
+    """Another stack writes to the same folder."""
+
+
 class CannotStart(Exception):
     """A process did not become ready."""
+
+
+class Stopped(Exception):
+    """The end was asked for before everything was ready."""
 
 
 def redis_server() -> str:
@@ -80,14 +90,41 @@ def check_port(host: str, port: int) -> None:
             ) from error
 
 
+@contextmanager
+def held(home: Path) -> Iterator[Path]:
+    """Keep other stacks out of ``home`` and yield a folder for sockets. FolderBusy when another one holds it.
+
+    The lock file names the folder, so that the next stack removes it where this one was killed.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FolderBusy(f"another attune up runs in this folder (it holds {lock.name})") from None
+        lock.seek(0)
+        left = Path(lock.read())
+        # Checked: a home that came from elsewhere must not say what to remove.
+        if left.parent == Path(tempfile.gettempdir()) and left.name.startswith(SOCKETS_PREFIX):
+            shutil.rmtree(left, ignore_errors=True)
+        lock.truncate(0)
+        with tempfile.TemporaryDirectory(prefix=SOCKETS_PREFIX, ignore_cleanup_errors=True) as sockets:
+            lock.write(sockets)
+            lock.flush()
+            yield Path(sockets)
+        lock.truncate(0)
+
+
 class Stack:
     """All processes; ``say`` is told what happens, one line at a time."""
 
-    def __init__(self, settings: StackSettings, gateway: GatewaySettings, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: StackSettings, gateway: GatewaySettings, sockets: Path, say: Callable[[str], None]
+    ) -> None:
         self._settings = settings
         self._gateway = gateway
+        self._sockets = sockets  # not in the home: a socket's path must be short
         self._say = say
-        self._sockets = Path(tempfile.mkdtemp(prefix="attune-"))  # a socket's path must be short
         self._watchers: list[asyncio.Task[None]] = []
         self.children = self._children()
 
@@ -124,9 +161,19 @@ class Stack:
         log = self._settings.home / "logs" / "gateway.log"
         return Child("gateway", argv, env, log, f"{self._gateway.host}:{port}")
 
-    async def start(self) -> None:
-        """Start everything side by side; returns when all is ready, CannotStart otherwise."""
+    async def start(self, stopped: asyncio.Event) -> None:
+        """Start everything side by side; returns when all is ready. CannotStart, or Stopped once ``stopped`` is set."""
         await asyncio.gather(*(child.start() for child in self.children.values()))
+        ready = asyncio.create_task(self._await_all_ready())
+        asked = asyncio.create_task(stopped.wait())
+        await asyncio.wait({ready, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if not ready.done():
+            ready.cancel()
+            raise Stopped
+        await ready
+
+    async def _await_all_ready(self) -> None:
         await asyncio.gather(*(self._await_ready(child) for child in self.children.values()))
         self._watchers = [asyncio.create_task(self._keep(child)) for child in self.children.values()]
         self._watchers.append(asyncio.create_task(self._check_health()))
@@ -158,8 +205,9 @@ class Stack:
             assert child.process is not None
             started_s = time.monotonic()
             code = await child.process.wait()
+            ended_s = time.monotonic()
             child.ready.clear()
-            if time.monotonic() - started_s > STEADY_S:
+            if ended_s - started_s > STEADY_S:
                 child.restarts = 0
             pause_s = BACKOFF_S[min(child.restarts, len(BACKOFF_S) - 1)]
             child.restarts += 1
@@ -168,7 +216,7 @@ class Stack:
             await child.start()
             try:
                 await self._await_ready(child)
-                self._say(f"{child.name} is back after {time.monotonic() - started_s - pause_s:.1f} s")
+                self._say(f"{child.name} is back after {time.monotonic() - ended_s:.1f} s")
             except CannotStart as error:
                 self._say(str(error).splitlines()[0])
                 child.signal(signal.SIGKILL)
@@ -194,16 +242,19 @@ class Stack:
         """Drain in order: the gateway ends its sessions first, then the services, then Redis."""
         for task in self._watchers:
             task.cancel()
+        await asyncio.gather(*self._watchers, return_exceptions=True)  # none may be starting a child still
         order = [["gateway"], list(MODEL_SERVICES), ["redis"]]
         for number, names in enumerate(order, 1):
             running = [self.children[name] for name in names if name in self.children]
             self._say(f"stopping {number}/{len(order)}: {', '.join(child.name for child in running) or 'nothing'}")
             await asyncio.gather(*(child.stop(self._settings.stop_timeout_s) for child in running))
-        shutil.rmtree(self._sockets, ignore_errors=True)
 
 
-def gateway_health(address: str) -> dict[str, bool]:
-    """Ask the gateway how it and its upstreams are; a gateway that does not answer is itself unhealthy."""
+def gateway_health(address: str) -> dict[str, bool | None]:
+    """Ask the gateway how it, its upstreams and Redis are, None where it uses no Redis.
+
+    A gateway that does not answer is itself unhealthy.
+    """
     connection = http.client.HTTPConnection(address, timeout=5)
     try:
         connection.request("GET", "/readyz")
@@ -212,18 +263,22 @@ def gateway_health(address: str) -> dict[str, bool]:
         return {"gateway": False}
     finally:
         connection.close()
-    return {"gateway": True, **body["upstreams"]}
+    return {"gateway": True, "redis": body["redis"], **body["upstreams"]}
 
 
 @asynccontextmanager
 async def open_stack(
-    settings: StackSettings, gateway: GatewaySettings, say: Callable[[str], None]
+    settings: StackSettings, gateway: GatewaySettings, say: Callable[[str], None], stopped: asyncio.Event
 ) -> AsyncGenerator[Stack, None]:
-    """Yield a stack that is ready; drain it when the body ends. PortBusy or CannotStart when it cannot be."""
+    """Yield a stack that is ready; drain it when the body ends.
+
+    PortBusy, FolderBusy or CannotStart when it cannot be; Stopped when ``stopped`` is set before it is.
+    """
     check_port(gateway.host, gateway.port)
-    stack = Stack(settings, gateway, say)
-    try:
-        await stack.start()
-        yield stack
-    finally:
-        await stack.stop()
+    with held(settings.home) as sockets:
+        stack = Stack(settings, gateway, sockets, say)
+        try:
+            await stack.start(stopped)
+            yield stack
+        finally:
+            await stack.stop()

@@ -61,6 +61,13 @@ class SessionClosed(AttuneError):
         self.reason = reason
 
 
+def first_error(error: BaseException) -> BaseException:
+    """Return the first error that a group of a TaskGroup holds, however deep; any other error is itself."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
 def error_from_status(status: int, message: str) -> AttuneError:
     """Return the error for an HTTP status whose body says nothing."""
     code, retryable = _STATUSES.get(status, ("internal" if status >= 500 else "invalid_input", False))

@@ -21,6 +21,7 @@ FRAME_MS = 50
 FRAME_BYTES = SAMPLE_RATE_HZ * FRAME_MS // 1000 * 2  # 1600: 50 ms of 16-bit samples
 IMAGE_SUFFIXES = {".avif", ".bmp", ".gif", ".heic", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
 TIMELINE = "timeline.json"
+MAX_PTS_US = 2**53  # 285 years: up to here every JSON reader keeps a whole number whole
 
 
 @dataclass(frozen=True)
@@ -108,30 +109,43 @@ def images_in(directory: Path, over_us: int) -> list[TimedImage]:
     """Return the images of a directory with their times, in order.
 
     A ``timeline.json`` (``[{"file", "pts_us"}]``) there sets them; without one they are spread evenly, in the order of
-    their names, over ``over_us``. AttuneError when the directory or a file named is missing.
+    their names, over ``over_us``. AttuneError when the directory or a file named is missing, or there are no images.
     """
     if not directory.is_dir():
         raise AttuneError("not_found", f"there is no directory {directory}", param="images")
     timeline = directory / TIMELINE
-    if timeline.exists():
-        return _scheduled(timeline)
+    try:
+        images = _scheduled(timeline) if timeline.exists() else _spread(directory, over_us)
+    except OSError as error:
+        reason = f"cannot read {error.filename or directory}: {error.strerror}"
+        raise AttuneError("invalid_input", reason, param="images") from error
+    if not images:
+        raise AttuneError("invalid_input", f"there are no images in {directory}", param="images")
+    return images
+
+
+def _spread(directory: Path, over_us: int) -> list[TimedImage]:
     paths = sorted(path for path in directory.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES)
     return [TimedImage(path, at * over_us // len(paths)) for at, path in enumerate(paths)]
 
 
 def _scheduled(timeline: Path) -> list[TimedImage]:
-    try:
-        entries = json.loads(timeline.read_text(encoding="utf-8"))
-        images = [TimedImage(timeline.parent / entry["file"], int(entry["pts_us"])) for entry in entries]
-    except (ValueError, KeyError, TypeError) as error:
-        reason = f'{timeline} is not a list of {{"file", "pts_us"}}: {error!r}'
-        raise AttuneError("invalid_input", reason, param="images") from error
+    images = _entries(timeline)
     for image in images:
         if not image.path.is_file():
             raise AttuneError("not_found", f"{timeline} names {image.name}, which is not there", param="images")
-    if any(image.pts_us < 0 for image in images):
-        raise AttuneError("invalid_input", f"{timeline} has a pts_us below 0", param="images")
+    if not all(0 <= image.pts_us < MAX_PTS_US for image in images):
+        raise AttuneError("invalid_input", f"{timeline} has a pts_us below 0 or beyond 2^53", param="images")
     # Answers name an image by its time, so two may not share one.
     if len({image.pts_us for image in images}) < len(images):
         raise AttuneError("invalid_input", f"{timeline} gives two images the same pts_us", param="images")
     return sorted(images, key=lambda image: image.pts_us)
+
+
+def _entries(timeline: Path) -> list[TimedImage]:
+    try:
+        entries = json.loads(timeline.read_text(encoding="utf-8"))
+        return [TimedImage(timeline.parent / entry["file"], int(entry["pts_us"])) for entry in entries]
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        reason = f'{timeline} is not a list of {{"file", "pts_us"}}: {error!r}'
+        raise AttuneError("invalid_input", reason, param="images") from error

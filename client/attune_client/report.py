@@ -4,6 +4,7 @@ Called by ``stream_files`` when the session is over, also when it broke off.
 """
 
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +22,23 @@ from attune_client.talk import Talk, clock_text, region_words, strongest
 from attune_client.transcript import Transcript
 
 
+def check_writable(out: Path) -> None:
+    """AttuneError when the report's folder can be neither made nor written to; leaves nothing behind.
+
+    Tries it with an unnamed file: what permissions say does not hold for root or on a read-only disk.
+    """
+    try:
+        nearest = next(folder for folder in (out, *out.parents) if folder.exists())
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: Path, error: OSError) -> AttuneError:
+    return AttuneError("invalid_input", f"cannot write {out}: {error.strerror or error}", param="out")
+
+
 def write_report(out: Path, talk: Talk, transcript: Transcript) -> list[Path]:
     """Write the folder and return its files; blocks while drawing. AttuneError when it cannot be written."""
     try:
@@ -34,7 +52,7 @@ def write_report(out: Path, talk: Talk, transcript: Transcript) -> list[Path]:
         record = {**session_record(talk, transcript), "images": images}
         session.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
-        raise AttuneError("invalid_input", f"cannot write {out}: {error.strerror or error}", param="out") from error
+        raise _unwritable(out, error) from error
     return [captions, session, *(picture for picture in pictures if picture)]
 
 

@@ -13,7 +13,8 @@ import httpx
 
 from attune_client.decode import from_json
 from attune_client.errors import AttuneError, error_from_problem
-from attune_client.events import Alignment, Coverage, Frame, Label, Region, Word
+from attune_client.events import Alignment, Coverage, Frame, Label, Region, Warned, Word
+from attune_client.wire import address_parts
 
 FileLike: TypeAlias = Path | str | bytes
 T = TypeVar("T")
@@ -24,7 +25,10 @@ DEFAULT_TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class AlignmentResult:
-    """A whole recording with its images: what was said, seen and matched."""
+    """A whole recording with its images: what was said, seen and matched.
+
+    ``timing`` is the server's: microseconds by stage (``asr_us``, ``vision_us``, ``align_us``) and ``total_us``.
+    """
 
     id: str
     duration_us: int
@@ -33,7 +37,9 @@ class AlignmentResult:
     alignments: tuple[Alignment, ...]
     coverage: Coverage | None = None
     degraded: tuple[Any, ...] = ()
+    warnings: tuple[Warned, ...] = ()
     models: Any = None
+    timing: Any | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class Attune:
         traceparent: str | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
+        address_parts(url)
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         headers |= {"traceparent": traceparent} if traceparent else {}
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=httpx.Timeout(timeout_s, connect=10.0))
@@ -132,6 +139,10 @@ class Attune:
                 return False
             raise
         return True
+
+    async def metrics(self) -> str:
+        """Return the server's metrics in the Prometheus text format."""
+        return (await self._request("GET", "/metrics")).text
 
     async def _upload(self, path: str, files: Sequence[tuple[str, FileLike]], **request: Any) -> httpx.Response:
         parts = [(field, await asyncio.to_thread(_part, file)) for field, file in files]

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Self, Unpack
 
 import websockets.asyncio.client as ws
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
 from attune_client.errors import AttuneError, SessionClosed, error_from_problem
 from attune_client.events import Ack, Event, Failed, Flow, SessionReady, event_from_json
@@ -56,7 +56,7 @@ async def _open_socket(address: str, options: SessionOptions) -> ws.ClientConnec
         )
     except InvalidStatus as error:
         raise _refusal(error) from error
-    except (OSError, InvalidHandshake, TimeoutError) as error:
+    except (OSError, InvalidHandshake, InvalidURI, TimeoutError, UnicodeError) as error:  # UnicodeError: no host name
         reason = str(error) or "no answer in time"
         raise AttuneError("unavailable", f"cannot reach {address}: {reason}", retryable=True) from error
 

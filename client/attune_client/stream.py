@@ -14,11 +14,11 @@ from typing import TypeAlias, Unpack, cast
 
 from rich.console import Console
 
-from attune_client.errors import AttuneError, SessionClosed
+from attune_client.errors import AttuneError, SessionClosed, first_error
 from attune_client.lag import percentile
 from attune_client.media import MediaClock, TimedImage, duration_us, images_in, paced, read_pcm
 from attune_client.microphone import recorded
-from attune_client.report import write_report
+from attune_client.report import check_writable, write_report
 from attune_client.session import Session, connect
 from attune_client.talk import Talk
 from attune_client.transcript import Transcript
@@ -114,6 +114,7 @@ async def _until(audio: Audio, end_us: int, stop: asyncio.Event) -> Audio:
 
 
 async def _stream(url: str, run: _Run, out: Path, options: StreamOptions) -> Summary:
+    await asyncio.to_thread(check_writable, out)  # a talk that cannot be reported need not be given
     transcript = Transcript(run.clock.speed)
     files: list[Path] = []
     async with connect(url, **_caller_options(options)) as session:
@@ -121,7 +122,7 @@ async def _stream(url: str, run: _Run, out: Path, options: StreamOptions) -> Sum
             with open_view(options.get("console") or Console(), run.talk, transcript) as view:
                 await _converse(session, run, transcript, view)
         except BaseExceptionGroup as group:
-            raise _first(group) from group
+            raise first_error(group) from group
         finally:
             sent = replace(run.talk, duration_us=session.clock_us)
             if sent.duration_us:  # a report about nothing would mislead
@@ -131,12 +132,6 @@ async def _stream(url: str, run: _Run, out: Path, options: StreamOptions) -> Sum
 
 def _caller_options(options: StreamOptions) -> CallerOptions:
     return cast(CallerOptions, {key: value for key, value in options.items() if key not in ("speed", "console")})
-
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 async def _converse(session: Session, run: _Run, transcript: Transcript, view: View) -> None:

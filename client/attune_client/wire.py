@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from attune_client.errors import AttuneError
 
@@ -73,11 +73,21 @@ class AudioFormat:
 
 def stream_address(url: str) -> str:
     """Return the WebSocket address of the live session for a server's ``url`` (http, https, ws or wss)."""
-    parts = urlsplit(url)
-    if parts.scheme not in _SCHEMES or not parts.netloc:
-        raise AttuneError("invalid_input", f"{url!r} is not an address like http://host:port", param="url")
+    parts = address_parts(url)
     path = parts.path.rstrip("/").removesuffix(STREAM_PATH) + STREAM_PATH
     return urlunsplit((_SCHEMES[parts.scheme], parts.netloc, path, parts.query, ""))
+
+
+def address_parts(url: str) -> SplitResult:
+    """Return the parts of a server's ``url``; AttuneError ``invalid_input`` when nothing could be there."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535, brackets that do not close
+        sound = False
+    if not sound:
+        raise AttuneError("invalid_input", f"{url!r} is not an address like http://host:port", param="url")
+    return parts
 
 
 def start_message(audio: AudioFormat, options: SessionOptions) -> str:

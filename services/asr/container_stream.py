@@ -23,7 +23,8 @@ FORMATS = {Encoding.OPUS: "ogg", Encoding.WEBM: "matroska"}
 PROBING = {"analyzeduration": "0", "probesize": "4096"}
 PIECE_BYTES = 16 * 2**10
 PIECES_WAITING = 16
-DECODED_WAITING = 64  # pieces that the session has not taken
+SLICE_BYTES = 4_800 * 4  # 100 ms of samples at most go out as one
+DECODED_WAITING = 64  # slices that the session has not taken; then the thread waits
 
 Decoded = AudioChunk | Flush | Exception | None
 
@@ -39,7 +40,7 @@ def decoded(config: RecognizeConfig, inputs: AsyncIterator[SpeechInput]) -> Asyn
     async def work(emit: Emit[AudioChunk | Flush]) -> None:
         await _decode(config, inputs, emit)
 
-    return produced(work, DECODED_WAITING)
+    return produced(work, 1)  # the stream itself holds what waits
 
 
 async def _decode(config: RecognizeConfig, inputs: AsyncIterator[SpeechInput], emit: Emit[AudioChunk | Flush]) -> None:
@@ -48,7 +49,7 @@ async def _decode(config: RecognizeConfig, inputs: AsyncIterator[SpeechInput], e
     try:
         async with asyncio.TaskGroup() as group:
             feeding = group.create_task(stream.feed(inputs))
-            while (item := await stream.decoded.get()) is not None:
+            while (item := await stream.take()) is not None:
                 if isinstance(item, Exception):
                     raise item
                 await emit(item)
@@ -61,13 +62,15 @@ class _ContainerStream:
     """One stream's bytes on their way through FFmpeg; the file that its thread reads."""
 
     def __init__(self, config: RecognizeConfig, loop: asyncio.AbstractEventLoop) -> None:
-        self.decoded: asyncio.Queue[Decoded] = asyncio.Queue()  # bounded by what is let in
         self._config = config
         self._loop = loop
         self._room = asyncio.Semaphore(PIECES_WAITING)
+        self._decoded: asyncio.Queue[Decoded] = asyncio.Queue()  # bounded by ``_free``, which a thread can wait for
+        self._free = threading.Semaphore(DECODED_WAITING)
         self._waiting: queue.SimpleQueue[bytes | Flush | None] = queue.SimpleQueue()
         self._piece = b""
-        self._closed = False
+        self._closed = False  # no more bytes
+        self._left = False  # nobody takes any more
         self._came = self._opened = False
         self._samples = 0
 
@@ -81,18 +84,24 @@ class _ContainerStream:
             match item:
                 case AudioChunk(_, _, data):
                     for begin in range(0, len(data), PIECE_BYTES):
-                        await self._room.acquire()
-                        self._waiting.put(data[begin : begin + PIECE_BYTES])
+                        await self._let_in(data[begin : begin + PIECE_BYTES])
                 case Flush():
-                    self._waiting.put(item)
+                    await self._let_in(item)
                 case RecognizeConfig():
                     raise InvalidInput("the configuration must come once, and first", param="config")
         self._waiting.put(None)
 
+    async def take(self) -> Decoded:
+        """Return what was decoded next; None at the end, an exception when the stream cannot be read."""
+        item = await self._decoded.get()
+        self._free.release()
+        return item
+
     def close(self) -> None:
-        """End the thread: it reads the end of its file next."""
-        self._closed = True
+        """End the thread: it reads the end of its file next, and need not wait to be heard."""
+        self._closed = self._left = True
         self._waiting.put(None)
+        self._free.release()
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, at most ``size``; wait for them. Called by FFmpeg on the thread."""
@@ -101,13 +110,18 @@ class _ContainerStream:
                 case None:
                     self._closed = True
                 case Flush() as flush:
+                    self._call(self._room.release)
                     self._tell(flush)  # everything before it has been asked for, so it has been decoded
                 case piece:
+                    self._call(self._room.release)
                     self._piece = piece
                     self._came = True
-                    self._call(self._room.release)
         taken, self._piece = self._piece[:size], self._piece[size:]
         return taken
+
+    async def _let_in(self, item: bytes | Flush) -> None:
+        await self._room.acquire()
+        self._waiting.put(item)
 
     def _run(self) -> None:
         ending: Exception | None = None
@@ -131,12 +145,20 @@ class _ContainerStream:
 
     def _tell_samples(self, parts: "list[av.AudioFrame]") -> None:
         for part in parts:
-            pts_us = self._config.start_us + self._samples * 1_000_000 // RATE_HZ
-            self._samples += part.samples
-            self._tell(AudioChunk(0, pts_us, part.to_ndarray().tobytes()))
+            data = part.to_ndarray().tobytes()
+            for begin in range(0, len(data), SLICE_BYTES):
+                pts_us = self._config.start_us + self._samples * 1_000_000 // RATE_HZ
+                piece = data[begin : begin + SLICE_BYTES]
+                self._samples += len(piece) // 4
+                self._tell(AudioChunk(0, pts_us, piece))
 
     def _tell(self, item: Decoded) -> None:
-        self._call(lambda: self.decoded.put_nowait(item))
+        """Hand over what was decoded, no faster than it is taken."""
+        self._free.acquire()
+        if self._left:
+            self._free.release()  # for the next one: nobody takes any more
+        else:
+            self._call(lambda: self._decoded.put_nowait(item))
 
     def _call(self, function: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more

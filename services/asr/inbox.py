@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from services.asr.live import End, LiveItem
 from services.common.types import AudioChunk
 
+LEAST_US = 10_000  # what any item weighs: a flush or an empty chunk costs memory too
+
 
 class Inbox:
     """At most ``max_us`` of audio that is not decided; a chunk longer than that is taken when nothing else is here.
 
+    Every item counts as ``LEAST_US`` at least, so a storm of flushes makes its sender wait like audio does.
     ``length_us`` says how long a chunk is.
     """
 
@@ -29,7 +32,10 @@ class Inbox:
         await self._put(End())
 
     async def take(self, enough_us: int) -> list[LiveItem]:
-        """Return what waits, once that is ``enough_us`` of audio or more than audio; what was taken before is done."""
+        """Return what waits, once that is ``enough_us``, more than audio, or all there is room for.
+
+        What was taken before is done.
+        """
         async with self._changed:
             self._taken_us = 0
             self._changed.notify_all()
@@ -39,8 +45,11 @@ class Inbox:
             return items
 
     async def _put(self, item: LiveItem) -> None:
-        length_us = self._length_us(item) if isinstance(item, AudioChunk) else 0
+        length_us = max(LEAST_US, self._length_us(item) if isinstance(item, AudioChunk) else 0)
         async with self._changed:
+            if not self._has_room(length_us):
+                self._urgent = True  # whoever takes must not wait for audio that has no room
+                self._changed.notify_all()
             await self._changed.wait_for(lambda: self._has_room(length_us))
             self._items.append(item)
             self._waiting_us += length_us

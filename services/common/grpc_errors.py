@@ -3,13 +3,14 @@
 from typing import cast
 
 import grpc
+import structlog
 from google.protobuf.any_pb2 import Any
 from google.rpc.code_pb2 import Code
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
-from services.common.errors import TABLE, AttuneError, Internal, error_of, shown
+from services.common.errors import INTERNAL_TEXT, TABLE, AttuneError, Internal, error_of, shown
 
 DOMAIN = "attune"
 
@@ -27,6 +28,16 @@ _BY_STATUS = {
     grpc.StatusCode.CANCELLED: "unavailable",
 }
 
+# What users read then: the texts of gRPC name addresses and the inside of the library.
+_TEXTS = {
+    "unavailable": "{stage} does not answer",
+    "deadline_exceeded": "{stage} did not answer in time",
+    "internal": INTERNAL_TEXT,
+}
+_REFUSED = "{stage} refused the call"
+
+log = structlog.get_logger(__name__)
+
 
 def status_from_error(error: BaseException) -> grpc.Status:
     """Return the status, with details, that tells a client of any exception."""
@@ -42,8 +53,8 @@ def status_from_error(error: BaseException) -> grpc.Status:
     return cast("grpc.Status", rpc_status.to_status(status))
 
 
-def error_from_rpc(error: grpc.aio.AioRpcError) -> AttuneError:
-    """Return the table's error that a failed call stands for."""
+def error_from_rpc(error: grpc.aio.AioRpcError, stage: str) -> AttuneError:
+    """Return the table's error that a failed call to ``stage`` stands for; a foreign text is logged, never shown."""
     info = _error_info(error)
     if info is not None and info.reason in TABLE:
         found = error_of(info.reason, error.details() or "", param=info.metadata.get("param"))
@@ -51,7 +62,8 @@ def error_from_rpc(error: grpc.aio.AioRpcError) -> AttuneError:
         found.retry_after_s = float(retry_after_s) if retry_after_s else None
         return found
     code = _BY_STATUS.get(error.code(), Internal.code)
-    return error_of(code, error.details() or error.code().name)
+    log.info("foreign_status", stage=stage, status=error.code().name, text=error.details())
+    return error_of(code, _TEXTS.get(code, _REFUSED).format(stage=stage))
 
 
 def _error_info(error: grpc.aio.AioRpcError) -> ErrorInfo | None:

@@ -5,7 +5,7 @@ Used by the services' servicers and by `attune serve`.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -42,10 +42,6 @@ SERVER_OPTIONS = [
     ("grpc.max_connection_age_ms", 600_000),
     ("grpc.so_reuseport", 0),
 ]
-
-# After a refusal: how long to go on reading, and the pause that says the client has noticed.
-READ_OFF_S = 1.0
-PAUSE_S = 0.05
 
 HEALTH_EVERY_S = 1.0
 
@@ -95,7 +91,6 @@ def stream_method(name: str, port: Port[In, Out], codec: Codec[In, Out]) -> Stre
                 except Exception as error:
                     set_outcome(span, error)
                     _log_failure(name, error)
-                    await _read_off(requests)
                     await context.abort_with_status(status_from_error(error))
 
     return method
@@ -119,15 +114,6 @@ def _call_of(context: grpc.aio.ServicerContext[Any, Any]) -> Call:
     remaining_s = context.time_remaining()
     deadline = None if remaining_s is None else Deadline.after(remaining_s)
     return Call(metadata.get(SESSION_KEY, ""), metadata.get(REQUEST_KEY, ""), deadline)
-
-
-async def _read_off(requests: AsyncIterator[Message]) -> None:
-    """Read what the client is still sending: a write that fails would hide the status from its gRPC library."""
-    with suppress(TimeoutError, StopAsyncIteration):
-        async with asyncio.timeout(READ_OFF_S):
-            while True:
-                async with asyncio.timeout(PAUSE_S):
-                    await anext(requests)
 
 
 def _log_failure(name: str, error: Exception) -> None:

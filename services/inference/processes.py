@@ -5,6 +5,7 @@ Engines hand it module-level functions from modules that import neither torch no
 
 import asyncio
 import multiprocessing
+import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -12,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 import structlog
 
-from services.common.errors import InvalidInput, Overloaded
+from services.common.errors import InvalidInput, Overloaded, Unavailable
 from services.common.tether import tie_to_parent
 
 Result = TypeVar("Result")
@@ -29,6 +30,7 @@ class Processes:
         self._limit = count + queue_size
         self._timeout_s = timeout_s
         self._running = 0
+        self._closed = False
         self._pools: set[ProcessPoolExecutor] = set()
         # A pool for each process: a file that kills its process takes no other file along.
         self._idle: asyncio.Queue[ProcessPoolExecutor] = asyncio.Queue()
@@ -37,9 +39,10 @@ class Processes:
 
     def _new_pool(self) -> ProcessPoolExecutor:
         # spawn: a fork after gRPC has started its threads can hang.
-        # tie_to_parent: a worker whose service was killed would wait for work for ever.
+        # tie_to_parent: a worker whose service was killed would wait for work for ever. SIGKILL: it has nothing to
+        # finish, and one that is stopped would not hear anything else.
         spawn = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=tie_to_parent)
+        pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=tie_to_parent, initargs=(signal.SIGKILL,))
         self._pools.add(pool)
         return pool
 
@@ -47,8 +50,9 @@ class Processes:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._closed = True
         for pool in self._pools:
-            _terminate(pool)
+            _kill(pool)
             await asyncio.to_thread(pool.shutdown)
 
     async def warm_up(self, job: Callable[..., Any], *args: Any) -> None:
@@ -56,14 +60,30 @@ class Processes:
         await asyncio.gather(*(self.run(job, *args) for _ in range(self._count)))
 
     async def run(self, job: Callable[..., Result], *args: Any) -> Result:
-        """Run ``job(*args)`` in a process; InvalidInput when the process dies of it or it takes too long."""
+        """Run ``job(*args)`` in a process; InvalidInput when two processes die of it or it takes too long.
+
+        Overloaded when there is no room; Unavailable when the processes are ended meanwhile.
+        """
         if self._running >= self._limit:
             raise Overloaded(f"{self._name}: {self._limit} files are waiting or being decoded", retry_after_s=1.0)
         self._running += 1
         try:
-            return await self._run_on(await self._idle.get(), job, *args)
+            return await self._run_twice(job, *args)
         finally:
             self._running -= 1
+
+    async def _run_twice(self, job: Callable[..., Result], *args: Any) -> Result:
+        try:
+            return await self._run_on(await self._idle.get(), job, *args)
+        except BrokenProcessPool as error:
+            if self._closed:
+                raise Unavailable(f"{self._name}: ended while a file was decoded") from error
+            # Something else may have killed it, such as the kernel for want of memory.
+            log.warning("decoder_died", pool=self._name)
+        try:
+            return await self._run_on(await self._idle.get(), job, *args)
+        except BrokenProcessPool as error:
+            raise InvalidInput("the file made its decoder fail") from error
 
     async def _run_on(self, pool: ProcessPoolExecutor, job: Callable[..., Result], *args: Any) -> Result:
         loop = asyncio.get_running_loop()
@@ -73,7 +93,7 @@ class Processes:
             pool = self._replaced(pool)
             future = pool.submit(job, *args)
         # The process that hangs cannot be told to stop otherwise; its end ends the job.
-        overdue = loop.call_later(self._timeout_s, _terminate, pool)
+        overdue = loop.call_later(self._timeout_s, _kill, pool)
         future.add_done_callback(lambda done: loop.call_soon_threadsafe(self._finish, pool, done, overdue))
         try:
             # A caller that leaves does not end the job: its process is idle again only after it.
@@ -81,10 +101,12 @@ class Processes:
         except BrokenProcessPool as error:
             if loop.time() >= overdue.when():
                 raise InvalidInput(f"the file took longer than {self._timeout_s:g} s to decode") from error
-            raise InvalidInput("the file made its decoder fail") from error
+            raise
 
     def _finish(self, pool: ProcessPoolExecutor, done: Future[Any], overdue: asyncio.TimerHandle) -> None:
         overdue.cancel()
+        if self._closed:
+            return
         broken = isinstance(done.exception(), BrokenProcessPool)
         self._idle.put_nowait(self._replaced(pool) if broken else pool)
 
@@ -95,6 +117,6 @@ class Processes:
         return self._new_pool()
 
 
-def _terminate(pool: ProcessPoolExecutor) -> None:
+def _kill(pool: ProcessPoolExecutor) -> None:
     for process in list((pool._processes or {}).values()):  # no public way to end a running job
-        process.terminate()
+        process.kill()  # a stopped process does not hear SIGTERM

@@ -1,7 +1,9 @@
 """`attune up`: what happens when parts die, ports are taken, and the end comes."""
 
 import asyncio
+import inspect
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,6 +15,8 @@ import httpx
 import psutil
 import pytest
 
+from services import cli
+from services.stack import StackSettings
 from tests.integration.test_stream import picture, sound
 from tests.running import Running, eventually, media, running_stack, talking
 
@@ -93,7 +97,7 @@ async def test_rest_answers_typed_errors_while_a_service_is_away(stack: Running)
 
 
 async def test_a_killed_gateway_and_redis_come_back(stack: Running):
-    """Both are restarted where they were; a session without Redis goes on, warned and without acks."""
+    """Both are restarted where they were; a session goes on while Redis hangs, warned, and is acked by the next one."""
     before = pids(stack)
     async with talking(stack) as talk:
         os.kill(before["redis"], signal.SIGSTOP)
@@ -103,8 +107,10 @@ async def test_a_killed_gateway_and_redis_come_back(stack: Running):
         warning = await asyncio.wait_for(talk.until("warning"), 5)
         assert warning["code"] == "not_durable"
         assert talk.of("ack") == []
-        os.kill(before["redis"], signal.SIGCONT)
+        await eventually(lambda: not psutil.pid_exists(before["redis"]))
         assert (await asyncio.wait_for(talk.until("ack"), 10))["audio_seq"] == 1
+    await until_ready(stack)
+    before = pids(stack)
     os.kill(before["redis"], signal.SIGKILL)
     os.kill(before["gateway"], signal.SIGKILL)
     await asyncio.sleep(0.5)
@@ -113,12 +119,19 @@ async def test_a_killed_gateway_and_redis_come_back(stack: Running):
 
 
 async def test_a_service_that_hangs_is_replaced(stack: Running):
-    """A process that is there and does not answer its health check is ended and started again."""
+    """A process that does not answer its health check is ended and started again; its absence counts from its end."""
     pid = stack.child("vision").pid
     os.kill(pid, signal.SIGSTOP)
     await eventually(lambda: not psutil.pid_exists(pid))
+    ended_s = time.monotonic()
     await until_ready(stack)
     assert stack.child("vision").pid != pid
+    log = stack.home / "up.log"
+    await eventually(lambda: "vision is back" in log.read_text())
+    back = re.search(r"vision is back after ([\d.]+) s", log.read_text())
+    assert back is not None
+    # It had run for longer than the two seconds that it may hang.
+    assert float(back[1]) < time.monotonic() - ended_s + 1
 
 
 async def test_sigterm_drains_in_order(tmp_path: Path):
@@ -140,11 +153,47 @@ async def test_sigterm_drains_in_order(tmp_path: Path):
     assert not any(psutil.pid_exists(pid) for pid in children.values())
 
 
-async def test_no_process_outlives_a_killed_stack(stack: Running):
-    """Kill -9 of `attune up` itself leaves nothing behind."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_start_can_be_broken_off(tmp_path: Path, number: int, code: int):
+    """A signal before everything is ready ends what was started, and nothing is said to be ready."""
+    command = [sys.executable, "-m", "services.cli", "up", "--port", "0", "--json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env={**os.environ, **FAKES}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        root = psutil.Process(process.pid)
+        asyncio.run(eventually(lambda: len(root.children()) == 5))
+        children = root.children()
+        children[-1].suspend()  # so it is never ready
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=10)
+    assert (process.returncode, said) == (code, "")
+    assert not any(child.is_running() for child in children)
+
+
+async def test_a_killed_stack_leaves_nothing_behind(stack: Running):
+    """Kill -9 of `attune up` itself ends every process at once; the next start removes the folder of sockets."""
     children = pids(stack)
+    sockets = Path(stack.processes["redis"].removeprefix("unix://")).parent
     stack.process.kill()
     await eventually(lambda: not any(psutil.pid_exists(pid) for pid in children.values()))
+    assert sockets.exists()
+    with running_stack(stack.home, {**os.environ, **FAKES}):
+        assert not sockets.exists()
+
+
+def test_a_folder_takes_one_stack(stack: Running):
+    """A second start in the same folder would share its files: it is refused and changes nothing."""
+    command = [sys.executable, "-m", "services.cli", "up", "--port", "0"]
+    done = subprocess.run(command, cwd=stack.home, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert "another attune up runs in this folder" in done.stderr
+    assert httpx.get(f"{stack.url}/readyz").status_code == 200
+
+
+def test_a_service_that_drains_is_not_taken_for_one_that_hangs():
+    """A service answers no health check while it drains: by default it is done before the stack loses patience."""
+    drain_s = inspect.signature(cli.serve).parameters["drain_s"].default
+    assert drain_s < StackSettings.model_fields["hang_s"].default
 
 
 def test_a_busy_port_is_said_and_exits_2(tmp_path: Path):

@@ -1,5 +1,6 @@
 """Container streams that are decoded while they come."""
 
+import asyncio
 import threading
 from contextlib import aclosing, suppress
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.asr.container_stream import decoded
+from services.asr.container_stream import DECODED_WAITING, PIECES_WAITING, _ContainerStream, decoded
 from services.common.errors import UnsupportedMedia
 from services.common.types import AudioChunk, Encoding, Flush, RecognizeConfig
 from tests.unit.asr.audio import encoded, file_chunks, sound, stream
@@ -75,6 +76,66 @@ async def test_closing_ends_the_thread():
     for thread in threading.enumerate():
         if thread.name == "asr.container":
             thread.join(10)
+            assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(("encoding", "container"), FORMATS)
+async def test_decoded_audio_that_nobody_takes_is_bounded(encoding, container):
+    """The thread waits, so an hour of a small file is not held as samples; nothing of it is lost."""
+    waiting = _ContainerStream(RecognizeConfig(encoding), asyncio.get_running_loop())
+    waiting.start()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(waiting.feed(stream(file_chunks(encoded(sound(10, 48_000), container, "libopus")))))
+        await full(waiting)
+        for _ in range(100):
+            await asyncio.sleep(0.001)
+            assert waiting._decoded.qsize() == DECODED_WAITING
+        outputs = [item async for item in taken(waiting)]
+    assert seconds(outputs) == pytest.approx(10.0, abs=0.05)
+
+
+async def full(waiting):
+    """Wait until as much is decoded as may wait."""
+    for _ in range(10_000):
+        if waiting._decoded.qsize() >= DECODED_WAITING:
+            return
+        await asyncio.sleep(0.001)
+
+
+async def taken(waiting):
+    """Take all that a stream decodes."""
+    while (item := await waiting.take()) is not None:
+        yield item
+
+
+async def test_a_storm_of_flushes_waits_at_the_door():
+    """A flush takes room like audio does, while nobody takes what was decoded."""
+    read = 0
+
+    async def storm():
+        nonlocal read
+        for _ in range(10_000):
+            read += 1
+            yield Flush("m")
+
+    async with aclosing(decoded(RecognizeConfig(Encoding.WEBM), storm())) as outputs:
+        await anext(outputs)
+        for _ in range(100):
+            await asyncio.sleep(0.001)
+        assert read <= DECODED_WAITING + PIECES_WAITING + 5
+
+
+async def test_closing_ends_a_thread_that_waits_to_be_heard():
+    """A reader that goes away while much is decoded leaves nothing running."""
+    waiting = _ContainerStream(RecognizeConfig(Encoding.WEBM), asyncio.get_running_loop())
+    waiting.start()
+    feeding = asyncio.create_task(waiting.feed(stream(file_chunks(encoded(sound(10, 48_000), "webm", "libopus")))))
+    await full(waiting)
+    waiting.close()
+    await feeding
+    for thread in threading.enumerate():
+        if thread.name == "asr.container":
+            await asyncio.to_thread(thread.join, 10)
             assert not thread.is_alive()
 
 

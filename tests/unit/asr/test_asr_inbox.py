@@ -2,13 +2,15 @@
 
 import asyncio
 
-from services.asr.inbox import Inbox
+import pytest
+
+from services.asr.inbox import LEAST_US, Inbox
 from services.asr.live import End
 from services.common.types import AudioChunk, Flush
 
 
-def inbox(max_us=1_000):
-    return Inbox(max_us, lambda chunk: len(chunk.data))
+def inbox(max_ms=1_000):
+    return Inbox(max_ms * 1_000, lambda chunk: len(chunk.data) * 1_000)
 
 
 def chunk(length, seq=1):
@@ -24,7 +26,7 @@ async def test_audio_is_handed_out_when_it_is_enough():
     """A take waits for as much audio as it asks for."""
     box = inbox()
     async with asyncio.TaskGroup() as group:
-        taking = group.create_task(box.take(300))
+        taking = group.create_task(box.take(300_000))
         await box._put(chunk(200))
         assert not taking.done()
         await box._put(chunk(200))
@@ -50,11 +52,11 @@ async def test_the_sender_waits_when_the_inbox_is_full():
 
     async with asyncio.TaskGroup() as group:
         filling = group.create_task(box.fill(sender()))
-        first = await box.take(800)
+        first = await box.take(800_000)
         await asyncio.sleep(0)
         assert read == [0, 1, 2]  # the third waits for room
-        second = await box.take(800)
-        third = await box.take(800)
+        second = await box.take(800_000)
+        third = await box.take(400_000)
         await filling
     assert [item.seq for item in [*first, *second, *third] if isinstance(item, AudioChunk)] == [0, 1, 2, 3, 4]
 
@@ -64,3 +66,34 @@ async def test_a_chunk_longer_than_the_inbox_is_taken_alone():
     box = inbox(100)
     await box._put(chunk(5_000))
     assert await box.take(1) == [chunk(5_000)]
+
+
+@pytest.mark.parametrize("item", [Flush("m"), chunk(0)])
+async def test_what_holds_no_audio_takes_room_too(item):
+    """A storm of flushes or empty chunks makes its sender wait; all of it comes through."""
+    box = inbox(1_000)
+    read = 0
+
+    async def storm():
+        nonlocal read
+        for _ in range(10_000):
+            read += 1
+            yield item
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(box.fill(storm()))
+        items = await box.take(10**9)
+        await asyncio.sleep(0)
+        assert read <= 1_000_000 // LEAST_US + 1
+        while End() not in items:
+            items += await box.take(10**9)
+    assert len(items) == 10_001
+
+
+async def test_a_chunk_that_has_no_room_hurries_the_taker():
+    """Else the sender would wait for room and the taker for audio, forever."""
+    box = inbox(1_000)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(box.fill(stream(chunk(100), chunk(950))))
+        assert await box.take(200_000) == [chunk(100)]
+        assert await box.take(200_000) == [chunk(950), End()]

@@ -2,18 +2,23 @@
 
 import io
 import wave
+from dataclasses import replace
 from itertools import pairwise
+from types import ModuleType
 
 import pytest
+from starlette.responses import JSONResponse, PlainTextResponse
 
+from attune_client import AlignmentResult, AttuneError
 from attune_client.events import Alignment, Committed, Partial, Score, SessionEnded, SpeechStarted, Word
 from attune_client.media import duration_us
 from bench import live, rest
-from bench.measure import word_error_rate
+from bench.measure import Target, word_error_rate
 from bench.recording import Arrival, Recording
 from bench.rest import Timing
 from bench.speech import SHORT_CLIP_US, Speech, clip_wav, read_two_cities
 from bench.tour import Picture
+from tests.unit.client.server import Heard, Script, serving
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +98,53 @@ def test_a_request_needs_the_slower_reader_and_then_the_aligner() -> None:
 
 def test_an_answer_without_a_stage_is_not_measured() -> None:
     """A request that skipped work would look fast."""
-    timing = {"asr_us": 1, "vision_us": 2, "align_us": 3, "total_us": 5}
-    assert rest.timing_of({"degraded": [], "timing": timing}, 9) == Timing(9, 1, 2, 3)
-    with pytest.raises(ValueError, match="without vision"):
-        rest.timing_of({"degraded": ["vision"], "timing": timing}, 9)
+    result = AlignmentResult("a1", 9, (), (), (), timing={"asr_us": 1, "vision_us": 2, "align_us": 3, "total_us": 5})
+    assert rest.timing_of(result, 9) == Timing(9, 1, 2, 3)
+    with pytest.raises(AttuneError, match="without vision"):
+        rest.timing_of(replace(result, degraded=("vision",)), 9)
+    with pytest.raises(AttuneError, match="timing cannot be read") as caught:
+        rest.timing_of(replace(result, timing=None), 9)
+    assert caught.value.code == "bad_answer"
+
+
+@pytest.mark.parametrize("benchmark", [live, rest])
+@pytest.mark.parametrize(("address", "code"), [("http://127.0.0.1:9", "unavailable"), ("garbage", "invalid_input")])
+async def test_without_a_server_one_line_says_so(benchmark: ModuleType, address: str, code: str) -> None:
+    """The command line shows an AttuneError as one line, anything else as a traceback."""
+    with pytest.raises(AttuneError) as caught:
+        await benchmark.run(Target(address))
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("benchmark", [live, rest])
+async def test_a_server_of_something_else_is_not_measured(benchmark: ModuleType) -> None:
+    """Its answers mean nothing, whatever their status."""
+    script = Script(refuse_upgrade=PlainTextResponse("hello", 200))
+    script.answers["/v1/alignments"] = lambda: PlainTextResponse("hello")
+    async with serving(script, Heard()) as url:
+        with pytest.raises(AttuneError):
+            await benchmark.run(Target(url))
+
+
+async def test_requests_are_timed_one_after_the_other() -> None:
+    """Each sends the clip and three pictures, three seconds apart."""
+    timing = {"asr_us": 1000, "vision_us": 2000, "align_us": 3000, "total_us": 5000}
+    answer = {"id": "a", "duration_us": 1, "words": [], "frames": [], "alignments": [], "timing": timing}
+    heard = Heard()
+    async with serving(Script(answers={"/v1/alignments": lambda: JSONResponse(answer)}), heard) as url:
+        figures = await rest.run(Target(url))
+    assert (figures["requests"], figures["stages_p95_ms"]) == (rest.REQUESTS, 5.0)
+    assert heard.form["images_pts_us"] == ["0", "3000000", "6000000"]
+    assert len(heard.form["images"]) == 3
+
+
+@pytest.mark.parametrize("value", ["much", ""])
+async def test_metrics_that_say_nothing_are_a_bad_answer(value: str) -> None:
+    """The gauge has a number or is not there."""
+    script = Script(answers={"/metrics": lambda: PlainTextResponse(f"{live.LOOP_STALL_METRIC} {value}\n")})
+    async with serving(script, Heard()) as url:
+        with pytest.raises(AttuneError, match="metrics cannot be read"):
+            await live.stalls(url)
+    async with serving(Script(), Heard()) as url:
+        with pytest.raises(AttuneError, match="no such route"):
+            await live.stalls(url)

@@ -43,6 +43,7 @@ class Script:
     """How the server behaves: what it says, when it closes, what REST answers."""
 
     text: str = "here you can see a cat. and this is a cup of coffee."
+    instead_of_ready: dict[str, Any] | None = None
     close_after_audio: tuple[int, str] | None = None
     before_close: tuple[dict[str, Any], ...] = ()
     extra: tuple[dict[str, Any], ...] = ()
@@ -73,6 +74,10 @@ class _Talker:
     async def run(self) -> None:
         start = json.loads(await self.socket.receive_text())
         self.heard.messages.append(start)
+        if self.script.instead_of_ready:
+            await self.say(**self.script.instead_of_ready)
+            await self.socket.close(4400, "refused")
+            return
         await self.number(type="session.ready", session_id="s1", token="t", models={"asr": "script"}, new_field=1)
         for event in self.script.extra:
             await self.say(**event)

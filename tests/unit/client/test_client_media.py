@@ -114,6 +114,11 @@ def test_a_timeline_sets_the_times(images: Path) -> None:
         ('[{"file": "dog.png", "pts_us": 0}]', r"names dog\.png, which is not there"),
         ('[{"file": "a-cat.png", "pts_us": 0}, {"file": "b-coffee.jpg", "pts_us": 0}]', "same pts_us"),
         ('[{"file": "a-cat.png", "pts_us": -1}]', "below 0"),
+        ('[{"file": "a-cat.png", "pts_us": 9007199254740992}]', r"beyond 2\^53"),
+        ('[{"file": "a-cat.png", "pts_us": Infinity}]', "not a list"),
+        ("[" * 100_000, "not a list"),
+        (json.dumps([{"file": "a" * 5000, "pts_us": 0}]), "cannot read"),
+        ("[]", "no images in"),
     ],
 )
 def test_a_timeline_that_cannot_be_followed_is_told(images: Path, timeline: str, problem: str) -> None:
@@ -121,6 +126,21 @@ def test_a_timeline_that_cannot_be_followed_is_told(images: Path, timeline: str,
     (images / "timeline.json").write_text(timeline)
     with pytest.raises(AttuneError, match=problem):
         images_in(images, 1)
+
+
+def test_a_timeline_that_is_a_directory_is_told(images: Path) -> None:
+    """The error names it."""
+    (images / "timeline.json").mkdir()
+    with pytest.raises(AttuneError, match=r"cannot read .*timeline\.json: Is a directory"):
+        images_in(images, 1)
+
+
+def test_a_directory_without_images_is_told(tmp_path: Path) -> None:
+    """Whoever names a folder expects its images to be shown."""
+    (tmp_path / "notes.txt").write_text("not an image")
+    with pytest.raises(AttuneError, match=f"no images in {tmp_path}") as caught:
+        images_in(tmp_path, 1)
+    assert caught.value.param == "images"
 
 
 def test_a_missing_directory_is_told(tmp_path: Path) -> None:

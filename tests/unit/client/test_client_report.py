@@ -10,7 +10,7 @@ from attune_client.errors import AttuneError
 from attune_client.events import Frame
 from attune_client.media import TimedImage
 from attune_client.pictures import COLOURS
-from attune_client.report import write_report
+from attune_client.report import check_writable, write_report
 from attune_client.talk import Talk
 from attune_client.transcript import Transcript
 from tests.unit.client.talks import PHRASES, finished, talk_of
@@ -63,6 +63,13 @@ def test_images_nobody_talked_about_are_written_too(images: Path, tmp_path: Path
     files = write_report(tmp_path, talk_of(images), transcript)
     assert [path.name for path in files[2:]] == ["01-a-cat.png", "02-b-coffee.png"]
     assert json.loads((tmp_path / "session.json").read_text())["complete"] is False
+
+
+def test_looking_whether_a_folder_can_be_written_leaves_nothing(tmp_path: Path) -> None:
+    """Neither in a folder that is there nor beside one that is not."""
+    check_writable(tmp_path)
+    check_writable(tmp_path / "new" / "deep")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_image_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:

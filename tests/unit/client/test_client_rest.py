@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse
 
-from attune_client import Attune, AttuneError, ImageError, Label, Model
+from attune_client import Attune, AttuneError, ImageError, Label, Model, Warned
 from tests.unit.client.server import Heard, Script
 
 ALIGNMENT = {
@@ -18,6 +18,7 @@ ANSWER = {
     "frames": [{"id": "f1", "pts_us": 0, "status": "seen", "labels": [], "regions": [], "input": {}}],
     "alignments": [ALIGNMENT], "coverage": {"transcribed_us": 9, "silent_us": 0, "dropped": []},
     "degraded": ["vision"], "models": {"asr": "m"}, "timing": {"total_us": 1},
+    "warnings": [{"code": "clipped", "message": "too loud"}],
 }  # fmt: skip
 
 
@@ -37,6 +38,8 @@ async def test_files_go_up_and_the_typed_answer_comes_back(
     assert result.words[0].text == "cat"
     assert result.alignments[0].regions[0].box == (0.0, 0.0, 1.0, 1.0)
     assert result.degraded == ("vision",)
+    assert result.warnings == (Warned("clipped", "too loud"),)
+    assert result.timing == {"total_us": 1}
 
 
 async def test_each_image_has_its_own_answer(url: str, script: Script, heard: Heard) -> None:
@@ -88,6 +91,21 @@ async def test_ready_is_what_the_server_says(url: str, script: Script, status: i
     script.answers["/readyz"] = lambda: JSONResponse({"status": "?"}, status)
     async with Attune(url) as client:
         assert await client.ready() is ready
+
+
+async def test_metrics_are_text(url: str, script: Script) -> None:
+    """As Prometheus reads them."""
+    script.answers["/metrics"] = lambda: PlainTextResponse("a 1.0\n")
+    async with Attune(url) as client:
+        assert await client.metrics() == "a 1.0\n"
+
+
+@pytest.mark.parametrize("address", ["garbage", "http://[::1", "http://127.0.0.1:99999"])
+def test_what_is_no_address_is_told_at_once(address: str) -> None:
+    """The error names it and its parameter."""
+    with pytest.raises(AttuneError, match="is not an address") as caught:
+        Attune(address)
+    assert (caught.value.code, caught.value.param) == ("invalid_input", "url")
 
 
 async def test_a_server_that_is_not_there_is_not_ready() -> None:

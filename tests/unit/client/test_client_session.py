@@ -125,6 +125,23 @@ async def test_a_refused_handshake_carries_the_servers_problem(url: str, script:
     assert (caught.value.code, caught.value.retry_after_s) == ("unauthenticated", 7.0)
 
 
+async def test_an_error_before_the_session_needs_no_number(url: str, script: Script) -> None:
+    """Numbers begin with the session; what refused it is what the caller hears."""
+    script.instead_of_ready = FATAL
+    with pytest.raises(SessionClosed, match="an image too many") as caught:
+        async with connect(url):
+            pass
+    assert (caught.value.close_code, caught.value.code, caught.value.param) == (4400, "too_large", "data")
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70])
+async def test_a_host_that_no_name_can_be_is_an_error_in_one_line(host: str) -> None:
+    """Names of empty or endless parts are not even looked up."""
+    with pytest.raises(AttuneError, match="cannot reach"):
+        async with connect(f"http://{host}"):
+            pass
+
+
 async def test_no_server_is_an_error_in_one_line() -> None:
     """A refused connection is 'unavailable' and may be tried again."""
     with pytest.raises(AttuneError, match=r"cannot reach ws://127\.0\.0\.1:9/v1/stream") as caught:

@@ -127,6 +127,17 @@ async def test_without_a_server_nothing_is_written(speech: Path, images: Path, t
     assert not (tmp_path / "out").exists()
 
 
+async def test_a_folder_that_cannot_be_written_is_told_before_the_talk(
+    url: str, heard: Heard, speech: Path, tmp_path: Path
+) -> None:
+    """A talk of an hour is not given for a report that nobody gets."""
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(AttuneError, match=r"cannot write .*out: Not a directory") as caught:
+        await stream_files(url, speech, None, tmp_path / "file" / "out", console=quiet())
+    assert caught.value.param == "out"
+    assert not heard.headers
+
+
 async def test_the_live_picture_runs_in_a_terminal(url: str, speech: Path, images: Path, tmp_path: Path) -> None:
     """The last picture says that the talk is done."""
     file = io.StringIO()

@@ -84,7 +84,9 @@ def test_any_form_of_the_address_will_do(url: str, address: str) -> None:
     assert stream_address(url) == address
 
 
-@pytest.mark.parametrize("url", ["host:1", "ftp://host", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["host:1", "ftp://host", "http://", "", "http://:80", "http://host:99999", "http://host:a", "http://[::1"]
+)
 def test_what_is_no_address_is_refused(url: str) -> None:
     """A bad address is told at once, naming the argument."""
     with pytest.raises(AttuneError, match="not an address") as caught:

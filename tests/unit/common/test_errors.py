@@ -39,23 +39,26 @@ def test_every_error_survives_grpc(code: str):
     call = grpc.aio.AioRpcError(
         status.code, grpc.aio.Metadata(), grpc.aio.Metadata(*status.trailing_metadata), status.details
     )
-    seen = error_from_rpc(call)
+    seen = error_from_rpc(call, "asr")
     assert (type(seen), seen.message, seen.param, seen.retry_after_s) == (type(error), "why", "p", 1.5)
 
 
 @pytest.mark.parametrize(
-    ("status", "code"),
+    ("status", "code", "text"),
     [
-        (grpc.StatusCode.UNAVAILABLE, "unavailable"),
-        (grpc.StatusCode.DEADLINE_EXCEEDED, "deadline_exceeded"),
-        (grpc.StatusCode.CANCELLED, "unavailable"),
-        (grpc.StatusCode.UNIMPLEMENTED, "internal"),
+        (grpc.StatusCode.UNAVAILABLE, "unavailable", "asr does not answer"),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "deadline_exceeded", "asr did not answer in time"),
+        (grpc.StatusCode.CANCELLED, "unavailable", "asr does not answer"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "overloaded", "asr refused the call"),
+        (grpc.StatusCode.UNIMPLEMENTED, "internal", INTERNAL_TEXT),
+        (grpc.StatusCode.INTERNAL, "internal", INTERNAL_TEXT),
     ],
 )
-def test_a_status_without_details_is_understood(status: grpc.StatusCode, code: str):
-    """What the transport itself reports has a row too."""
-    error = grpc.aio.AioRpcError(status, grpc.aio.Metadata(), grpc.aio.Metadata(), "text")
-    assert error_from_rpc(error).code == code
+def test_a_status_without_details_is_understood(status: grpc.StatusCode, code: str, text: str):
+    """What the transport itself reports has a row too, and its own words stay inside."""
+    error = grpc.aio.AioRpcError(status, grpc.aio.Metadata(), grpc.aio.Metadata(), "ipv4:127.0.0.1:50051: secret")
+    seen = error_from_rpc(error, "asr")
+    assert (seen.code, seen.message) == (code, text)
 
 
 def test_what_is_not_ours_is_hidden():

@@ -1,8 +1,10 @@
 """Spans and answers of every way a stream can end, over a real connection."""
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from attune.v1 import vision_pb2_grpc
 from services.common import grpc_server
-from services.common.errors import AttuneError, Overloaded
+from services.common.errors import AttuneError, Idle, Overloaded, Unavailable
 from services.common.grpc_client import is_serving, open_channel, stream_client
 from services.common.grpc_server import Hosted, health_of, open_server
-from services.common.ports import Call
+from services.common.ports import Call, ImageEncoder
 from services.common.telemetry import JsonLinesExporter
 from services.common.types import EncodeConfig, FailedFrame, Image, VisionEvent, VisionInput
 from services.common.wire.vision import CODEC
@@ -101,24 +103,93 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines()
 
 
+async def refuses(inputs: AsyncIterator[VisionInput], _call: Call) -> AsyncGenerator[VisionEvent, None]:
+    """Refuse after the first image."""
+    await anext(inputs)
+    await anext(inputs)
+    raise Overloaded("full")
+    yield
+
+
+async def leaves(inputs: AsyncIterator[VisionInput], _call: Call) -> AsyncGenerator[VisionEvent, None]:
+    """End well after the first image."""
+    await anext(inputs)
+    yield FailedFrame("x", "c", "m")
+
+
+@asynccontextmanager
+async def far(near: ImageEncoder) -> AsyncGenerator[ImageEncoder, None]:
+    """Yield a port as it is over a connection."""
+    async with open_server("127.0.0.1:0", [hosted(near)], drain_s=0) as address, open_channel(address) as channel:
+        yield stream_client("vision.encode", vision_pb2_grpc.VisionEncoderStub(channel).Encode, CODEC)
+
+
+async def much() -> AsyncGenerator[VisionInput, None]:
+    """Yield more than a connection lets in at once."""
+    yield EncodeConfig()
+    for _ in range(500):
+        yield Image("x", 0, b"x" * 3_000)
+
+
 async def test_a_refusal_arrives_while_the_client_still_sends():
-    """A port that refuses at once is heard as it spoke, however much is on its way."""
-
-    async def refuses(inputs: AsyncIterator[VisionInput], _call: Call) -> AsyncGenerator[VisionEvent, None]:
-        await anext(inputs)
-        raise Overloaded("full")
-        yield
-
-    async def much() -> AsyncIterator[VisionInput]:
-        yield EncodeConfig()
-        for _ in range(30):
-            yield Image("x", 0, b"x" * 100_000)
-
-    async with open_server("127.0.0.1:0", [hosted(refuses)], drain_s=0) as address, open_channel(address) as channel:
-        port_again = stream_client("client", vision_pb2_grpc.VisionEncoderStub(channel).Encode, CODEC)
-        for _ in range(20):
+    """A port that refuses at once is heard as it spoke, every time, however much is on its way."""
+    async with far(refuses) as port_again:
+        for _ in range(200):
             with pytest.raises(Overloaded, match="full"):
                 _ = [event async for event in port_again(much(), Call())]
+
+
+async def test_a_good_end_arrives_while_the_client_still_sends():
+    """A port that has enough ends its stream, and nothing is wrong with that."""
+    async with far(leaves) as port_again:
+        for _ in range(50):
+            assert [event async for event in port_again(much(), Call())] == [FailedFrame("x", "c", "m")]
+
+
+async def test_a_refused_call_leaves_nothing_behind():
+    """Inputs that wait are closed with their call, so asyncio has nothing to complain of."""
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context["message"]))
+    closed = 0
+
+    async def waiting() -> AsyncGenerator[VisionInput, None]:
+        nonlocal closed
+        try:
+            yield EncodeConfig()
+            yield Image("x", 0, b"")
+            await asyncio.Event().wait()
+        finally:
+            closed += 1
+
+    async with far(refuses) as port_again:
+        for _ in range(20):
+            with pytest.raises(Overloaded):
+                _ = [event async for event in port_again(waiting(), Call())]
+        assert closed == 20
+    gc.collect()
+    await asyncio.sleep(0)
+    assert complaints == []
+
+
+async def test_a_failed_input_is_the_calls_error():
+    """What the caller's inputs raise comes back to the caller as it was."""
+
+    async def fails() -> AsyncGenerator[VisionInput, None]:
+        yield EncodeConfig()
+        raise Idle("said nothing")
+
+    async with far(port) as port_again:
+        with pytest.raises(Idle, match="said nothing"):
+            _ = [event async for event in port_again(fails(), Call())]
+
+
+async def test_a_service_that_is_not_there_is_named():
+    """Users read which stage is missing, not what gRPC says of addresses."""
+    async with open_channel("127.0.0.1:1") as channel:
+        call = stream_client("vision.encode", vision_pb2_grpc.VisionEncoderStub(channel).Encode, CODEC)
+        with pytest.raises(Unavailable) as caught:
+            _ = [event async for event in call(items("x"), Call())]
+    assert caught.value.message == "vision does not answer"
 
 
 async def test_health_and_a_taken_port():
