@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 bench_app = typer.Typer(no_args_is_help=True, help="Measure a running server, or one started for the measurement.")
@@ -214,20 +217,26 @@ def gateway(
 
 @asynccontextmanager
 async def started_stack() -> AsyncGenerator[tuple[str, int], None]:
-    """Start `attune up` on a free port in the background; yields its URL and root process id, and stops it."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "services.cli", "up", "--port", "0", "--json", stdout=asyncio.subprocess.PIPE
-    )
-    try:
-        assert process.stdout is not None
-        line = await process.stdout.readline()
-        if not line:
-            raise RuntimeError("the server did not start; its own message stands above")
-        yield json.loads(line)["url"], process.pid
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+    """Start `attune up` on a free port in the background; yields its URL and root process id, and stops it.
+
+    It dies with this process, and has a folder of its own: a server that runs in this one is left alone.
+    """
+    tied = [sys.executable, "-m", "services.common.tether", sys.executable, "-m", "services.cli"]
+    with tempfile.TemporaryDirectory(prefix="attune-home-", ignore_cleanup_errors=True) as home:
+        env = {"ATTUNE_UP_HOME": home, **os.environ}
+        process = await asyncio.create_subprocess_exec(
+            *tied, "up", "--port", "0", "--json", stdout=asyncio.subprocess.PIPE, env=env
+        )
+        try:
+            assert process.stdout is not None
+            line = await process.stdout.readline()
+            if not line:
+                fail("the server did not start; its own message stands above")
+            yield json.loads(line)["url"], process.pid
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
 
 
 @asynccontextmanager
@@ -362,6 +371,9 @@ def main() -> None:
     """Run the command; settings that are wrong end it with a line each and exit 2."""
     try:
         app()
+    except SettingsError as error:  # a list that is no JSON, say
+        typer.echo(f"attune: {error}", err=True)
+        sys.exit(2)
     except ValidationError as error:
         for found in error.errors(include_url=False):
             typer.echo(f"attune: {'.'.join(map(str, found['loc'])) or 'settings'}: {found['msg']}", err=True)

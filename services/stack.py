@@ -39,7 +39,7 @@ class StackSettings(ProcessSettings):
     hang_s: float = Field(10.0, gt=0, le=600, description="How long a process may fail its health check.")
     check_every_s: float = Field(2.0, gt=0, le=60, description="How often health is asked.")
     stop_timeout_s: float = Field(15.0, gt=0, le=600, description="How long a process may take to drain.")
-    home: Path = Field(Path(".attune"), description="Where logs, traces and Redis's file go.")
+    home: Path = Field(Path(".attune"), description="Where logs, the lock and Redis's file go.")
 
 
 class PortBusy(Exception):

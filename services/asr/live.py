@@ -100,11 +100,11 @@ class LiveSession:
                 self.hearing.push(self.reader.push(data))
             case Flush(marker):
                 yield from self._close()
-                self._settle()
+                self._settle(always=True)
                 self._events.append(Marker(marker))
             case End():
                 yield from self._end()
-                self._settle()
+                self._settle(always=True)
                 self._ended = True
                 self._events.append(self.ledger.coverage(self.hearing.clock.now_us))
 
@@ -202,8 +202,8 @@ class LiveSession:
             words.append(Word(word.text, start_us, last_us, word.confidence))
         return tuple(words)
 
-    def _settle(self) -> None:
-        """Say up to where all is decided, and let go of that audio."""
+    def _settle(self, *, always: bool = False) -> None:
+        """Say up to where all is decided, if that is news or wanted ``always``, and let go of that audio."""
         endpointer = self.hearing.endpointer
         if endpointer.speaking:
             settled, kept = self.recognition.settled, self.recognition.start
@@ -213,7 +213,7 @@ class LiveSession:
             kept = min(settled, endpointer.position)  # a flush decides audio that the detector has still to hear
         self.hearing.forget(kept)
         until_us = max(self.hearing.clock.us(settled), self.last_end_us)
-        if self._events or until_us >= self._settled_us + SETTLE_EVERY_US:
+        if always or self._events or until_us >= self._settled_us + SETTLE_EVERY_US:
             self._settled_us = until_us
             resume_us = min(self.hearing.clock.us(kept), until_us)
             coverage = self.ledger.coverage(until_us)
