@@ -59,6 +59,7 @@ class _Held:
     origin_us: int  # where the count began
     offset_bytes: int  # of this chunk in the count
     end_us: int
+    bytes_per_s: int  # 0 for containers
 
 
 class KeptAudio:
@@ -84,7 +85,8 @@ class KeptAudio:
             case AudioChunk():
                 end_us = self._clock.end_us(item.pts_us, len(item.data))
                 offset_bytes = self._clock.bytes - len(item.data)
-                self._items.append(_Held(item, self._clock.origin_us, offset_bytes, end_us))
+                rate = self._config.bytes_per_s if self._config else 0
+                self._items.append(_Held(item, self._clock.origin_us, offset_bytes, end_us, rate))
             case Flush():
                 self._items.append(item)
 
@@ -121,19 +123,27 @@ class KeptAudio:
         self._settled_us = max(self._settled_us, settled.until_us)
         self._resume_us = max(self._resume_us, settled.resume_us)
         self._since = settled.coverage
-        while self._items and isinstance(self._items[0], _Held) and self._items[0].end_us <= self._resume_us:
+        while self._items and isinstance(self._items[0], _Held) and self._is_over(self._items[0]):
             self._items.popleft()
         while self._said and self._said[0].end_us <= self._resume_us:
             self._said.popleft()
 
+    def _is_over(self, held: _Held) -> bool:
+        # To the byte: a chunk may end with the first byte of a sample whose rest comes in the next one.
+        if not held.bytes_per_s:
+            return held.end_us <= self._resume_us
+        return held.offset_bytes + len(held.chunk.data) <= self._resume_bytes(held)
+
+    def _resume_bytes(self, held: _Held) -> int:
+        """Return where the resume time lies in the count that the chunk belongs to, at the beginning of a sample."""
+        assert self._config is not None
+        frame_bytes = held.bytes_per_s // self._config.sample_rate_hz
+        return max(0, self._resume_us - held.origin_us) * held.bytes_per_s // 1_000_000 // frame_bytes * frame_bytes
+
     def _cut(self, held: _Held) -> AudioChunk:
         """Return the chunk from the resume time on, cut where a sample of the whole count begins."""
-        assert self._config is not None
-        rate = self._config.bytes_per_s
-        frame_bytes = rate // self._config.sample_rate_hz
-        resume_bytes = max(0, self._resume_us - held.origin_us) * rate // 1_000_000 // frame_bytes * frame_bytes
-        begin = max(held.offset_bytes, resume_bytes)
-        pts_us = held.origin_us + begin * 1_000_000 // rate
+        begin = max(held.offset_bytes, self._resume_bytes(held))
+        pts_us = held.origin_us + begin * 1_000_000 // held.bytes_per_s
         return AudioChunk(held.chunk.seq, pts_us, held.chunk.data[begin - held.offset_bytes :])
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from services.common.errors import AttuneError, InvalidInput, Unavailable
@@ -149,6 +149,7 @@ def test_an_unanswered_flush_is_asked_again_in_its_place():
     assert list(kept.again())[1:] == [chunk(1), chunk(2), Flush("b")]
 
 
+@example([13], 406, False)  # ends with the first byte of a sample
 @given(st.lists(st.integers(0, 401), min_size=1, max_size=20), st.integers(0, 60_000), st.booleans())
 def test_audio_goes_on_at_a_sample_however_it_was_cut(sizes: list[int], resume_us: int, stamped: bool):
     """Odd chunks and stamps that lie behind the count change nothing: the same samples follow, none twice."""
