@@ -7,7 +7,7 @@ one monotonic clock.
 import heapq
 import math
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -36,8 +36,8 @@ class Ask:
 class Turn(Generic[Item]):
     """What to do now: batches to start, tickets that are too late; and when to look again if nothing happens."""
 
-    batches: list[Batch[Item]]
-    expired: list[Ticket[Item]]
+    batches: Sequence[Batch[Item]]
+    expired: Sequence[Ticket[Item]]
     wake_at: float
 
 

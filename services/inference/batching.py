@@ -1,16 +1,18 @@
 """Runs requests in batches on worker threads: single requests in, their results with what they cost out.
 
 Engines submit; what to run when is the core's business, this is the thin shell of futures, threads and a timer around
-it. Everything but ``run_batch`` happens on the event loop.
+it. A worker that is done asks the core itself for its next batch, so the device does not wait for a busy event loop;
+all else but ``run_batch`` happens on the loop. One lock guards the core.
 """
 
 import asyncio
 import math
+import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import structlog
 from opentelemetry import context, trace
@@ -18,7 +20,7 @@ from opentelemetry import context, trace
 from services.common.deadlines import Deadline
 from services.common.errors import DeadlineExceeded, Overloaded, Unavailable
 from services.common.types import StageTiming
-from services.inference.batch_core import Ask, BatchCore
+from services.inference.batch_core import Ask, BatchCore, Turn
 from services.inference.batch_metrics import BatchMetrics
 from services.inference.lanes import Batch, BatchSettings, Priority, Ticket
 from services.inference.worker import Timed, use_one_compute_thread
@@ -27,6 +29,8 @@ Request = TypeVar("Request")
 Result = TypeVar("Result")
 
 RunBatch = Callable[[list[Request]], Sequence[Result | Exception]]
+
+NOTHING: Turn[Any] = Turn((), (), math.inf)
 
 log = structlog.get_logger(__name__)
 tracer = trace.get_tracer(__name__)
@@ -68,6 +72,7 @@ class Batcher(Generic[Request, Result]):
         self._name = name
         self._run_batch = run_batch
         self._core: BatchCore[_Call[Request, Result]] = BatchCore(settings)
+        self._lock = threading.Lock()
         self._metrics = BatchMetrics(name)
         self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix=name, initializer=set_up_thread)
         self._loop = asyncio.get_running_loop()
@@ -80,7 +85,8 @@ class Batcher(Generic[Request, Result]):
 
     async def __aexit__(self, *_: object) -> None:
         """Refuse what waits; wait for what runs."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         self._refuse_waiting()
@@ -107,7 +113,8 @@ class Batcher(Generic[Request, Result]):
             raise self._overloaded()
         call: _Call[Request, Result] = _Call(request, self._loop.create_future(), context.get_current())
         ask = Ask(size, math.inf if deadline is None else deadline.at, priority, kind)
-        ticket = self._core.add(call, ask, time.monotonic())
+        with self._lock:
+            ticket = self._core.add(call, ask, time.monotonic())
         self._turn_soon()
         try:
             return await call.answer
@@ -121,17 +128,21 @@ class Batcher(Generic[Request, Result]):
         return Overloaded(waiting, retry_after_s=self._core.retry_after_s())
 
     def _refuse_waiting(self) -> None:
-        for ticket in self._core.queued():
+        with self._lock:
+            waiting = list(self._core.queued())
+        for ticket in waiting:
             self._fail(ticket, Unavailable(f"{self._name} is shutting down"))
 
     def healthy(self) -> bool:
         """Return whether work moves on; for the health service."""
-        return self._core.healthy(time.monotonic())
+        with self._lock:
+            return self._core.healthy(time.monotonic())
 
     def _leave(self, ticket: Ticket[_Call[Request, Result]]) -> None:
         if ticket.queued:
             self._metrics.not_run("left")
-        self._core.leave(ticket)
+        with self._lock:
+            self._core.leave(ticket)
 
     def _turn_soon(self) -> None:
         # Requests that arrive in one pass of the loop are seen together.
@@ -144,14 +155,18 @@ class Batcher(Generic[Request, Result]):
         if self._closed:
             self._refuse_waiting()  # halves of a batch that failed meanwhile
             return
-        now = time.monotonic()
-        turn = self._core.poll(now)
+        with self._lock:
+            now = time.monotonic()
+            turn = self._core.poll(now)
         for batch in turn.batches:
             self._threads.submit(self._work, batch)
-        for ticket in turn.expired:
+        self._expire(turn.expired)
+        self._wake(None if turn.wake_at == math.inf else turn.wake_at - now)
+
+    def _expire(self, tickets: Sequence[Ticket[_Call[Request, Result]]]) -> None:
+        for ticket in tickets:
             self._metrics.not_run("deadline")
             self._fail(ticket, DeadlineExceeded("the deadline passed while the request was waiting for a worker"))
-        self._wake(None if turn.wake_at == math.inf else turn.wake_at - now)
 
     def _wake(self, delay_s: float | None) -> None:
         if self._timer is not None:
@@ -159,15 +174,33 @@ class Batcher(Generic[Request, Result]):
         self._timer = None if delay_s is None else self._loop.call_later(max(0.0, delay_s), self._turn)
 
     def _work(self, batch: Batch[_Call[Request, Result]]) -> None:
-        """Run a batch; on a worker thread."""
+        """Run a batch, then whatever is due next; on a worker thread."""
+        following: Batch[_Call[Request, Result]] | None = batch
+        while following is not None:
+            ran = self._ran(following)
+            following = self._next_after(following, ran)
+
+    def _ran(self, batch: Batch[_Call[Request, Result]]) -> _Ran[Result]:
         started_ns = time.time_ns()
-        ran: _Ran[Result] = _Ran(started_ns)
         try:
-            if not batch.abandoned:
-                ran = self._timed(batch, started_ns)
+            return _Ran(started_ns) if batch.abandoned else self._timed(batch, started_ns)
         except BaseException as error:  # whatever it raises, its callers must hear of it and its worker be free again
-            ran = _Ran(started_ns, error=_for_caller(error))
-        self._loop.call_soon_threadsafe(self._ended, batch, ran)
+            return _Ran(started_ns, error=_for_caller(error))
+
+    def _next_after(
+        self, batch: Batch[_Call[Request, Result]], ran: _Ran[Result]
+    ) -> Batch[_Call[Request, Result]] | None:
+        """Take note that a batch has ended, and return what this worker runs next; the loop hears of both."""
+        with self._lock:
+            now = time.monotonic()
+            culprit = self._core.failed(batch, now) if ran.error else None
+            if ran.error is None:
+                self._core.finished(batch, ran.seconds, now)
+            turn = NOTHING if self._closed else self._core.poll(now)
+            for other in turn.batches[1:]:
+                self._threads.submit(self._work, other)
+        self._loop.call_soon_threadsafe(self._ended, batch, ran, culprit, turn.expired)
+        return turn.batches[0] if turn.batches else None
 
     def _timed(self, batch: Batch[_Call[Request, Result]], started_ns: int) -> _Ran[Result]:
         clock = time.perf_counter()
@@ -177,19 +210,22 @@ class Batcher(Generic[Request, Result]):
             raise ValueError(f"{self._name}: {len(batch.tickets)} requests were answered with {len(results)} results")
         return _Ran(started_ns, seconds, results)
 
-    def _ended(self, batch: Batch[_Call[Request, Result]], ran: _Ran[Result]) -> None:
-        now = time.monotonic()
-        culprit = None
-        if ran.error is None:
-            self._core.finished(batch, ran.seconds, now)
-        else:
-            culprit = self._core.failed(batch, now)
+    def _ended(
+        self,
+        batch: Batch[_Call[Request, Result]],
+        ran: _Ran[Result],
+        culprit: Ticket[_Call[Request, Result]] | None,
+        expired: Sequence[Ticket[_Call[Request, Result]]],
+    ) -> None:
+        """Answer the callers of a batch; on the loop."""
+        self._expire(expired)
+        self._turn_soon()  # the core has moved on, and with it the moment to look again
+        if ran.error is not None:
             log.warning("batch_failed", batcher=self._name, size=len(batch.tickets), error=repr(ran.error))
-        self._turn()  # the next batch first: its worker is idle
-        if culprit is not None and ran.error is not None:
-            self._metrics.poisoned()
-            self._fail(culprit, ran.error)
-        elif ran.error is None and ran.results:
+            if culprit is not None:
+                self._metrics.poisoned()
+                self._fail(culprit, ran.error)
+        elif ran.results:
             self._metrics.ran(batch, self._core.empty_window_share)
             self._answer(batch, ran)
 

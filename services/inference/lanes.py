@@ -131,25 +131,31 @@ class Lane(Generic[Item]):
     def remove(self, ticket: Ticket[Item]) -> None:
         """Take a queued ticket out."""
         del self._tickets[bisect_left(self._tickets, ticket.order, key=lambda queued: queued.order)]
-        ticket.queued = False
-        while self._arrivals and not self._arrivals[0].queued:
-            self._arrivals.popleft()
+        self._dequeue((ticket,))
 
     def take(self, now: float, cost: CostModel) -> list[Ticket[Item]]:
         """Take the next batch: the head, and those of its kind that fit its size and let it keep its deadline."""
         chosen: list[Ticket[Item]] = []
+        passed_over: list[Ticket[Item]] = []
         shape = EMPTY
         for ticket in self._tickets[: LOOK_AHEAD * self.settings.max_batch]:
             joined = shape.plus(ticket.size)
             if chosen and (ticket.kind != chosen[0].kind or not self._fits(joined, chosen[0].deadline - now, cost)):
+                passed_over.append(ticket)
                 continue
             chosen.append(ticket)
             shape = joined
             if shape.count == self.settings.max_batch:
                 break
-        for ticket in chosen:
-            self.remove(ticket)
+        self._tickets[: len(chosen) + len(passed_over)] = passed_over
+        self._dequeue(chosen)
         return chosen
+
+    def _dequeue(self, tickets: Iterable[Ticket[Item]]) -> None:
+        for ticket in tickets:
+            ticket.queued = False
+        while self._arrivals and not self._arrivals[0].queued:
+            self._arrivals.popleft()
 
     def _fits(self, shape: Shape, left_s: float, cost: CostModel) -> bool:
         return shape.padding <= self.settings.max_padding and cost.seconds(shape) <= left_s
