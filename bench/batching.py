@@ -22,7 +22,7 @@ from services.inference.batching import Batcher
 from services.inference.lanes import BatchSettings
 
 RATE_PER_S = 60.0
-OUTSTANDING = 2 * MAX_BATCH  # a full batch waits behind the one that runs
+OUTSTANDING = 4 * MAX_BATCH  # saturation: of short and of long requests a full batch runs or waits
 LOADED = 0.7
 CANCEL_SHARE = 0.3
 WARM_S = 2.0
