@@ -1,8 +1,12 @@
-"""Which device the torch models of this process use, and the stream each runs on."""
+"""Which device the torch models of this process use, the stream each runs on, and the memory it copies from."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 
 def pick_device(name: str) -> torch.device:
@@ -13,6 +17,24 @@ def pick_device(name: str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device {name!r} was asked for, but this machine has no usable CUDA device")
     return device
+
+
+@contextmanager
+def pinned(device: torch.device, memory: NDArray[np.uint8]) -> Iterator[None]:
+    """Pin ``memory``, so that CUDA copies from it by itself while the host goes on; nothing on CPU.
+
+    One model's slots are its own, so no other model's copies wait for them. CudaError where it cannot be pinned.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    with torch.cuda.device(device):
+        runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
+        torch.cuda.check_error(int(runtime.cudaHostRegister(memory.ctypes.data, memory.nbytes, 0)))
+    try:
+        yield
+    finally:
+        torch.cuda.check_error(int(runtime.cudaHostUnregister(memory.ctypes.data)))
 
 
 # CUDA counts downwards, and takes a number beyond its range for the nearest in it.

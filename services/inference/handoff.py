@@ -1,88 +1,118 @@
-"""Hands batches from one stage to the next, of another device and batch size: one puts, the other takes.
+"""The async side of ``slots.py``: callers wait for a slot and commit what was put into it, worker threads take entries.
 
-Both wait without polling, on one event loop. A full ring holds the producer back; the ring is ``slots.py``'s.
+Claims and commits happen on one event loop; takes happen on any thread. A full hand-off holds its producers back.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
 from typing import Generic, TypeVar
 
-from services.inference.slots import Claim, Entry, Ring, Take, numbered
+from services.common.errors import Overloaded
+from services.inference.slots import Claim, Entry, Slots, numbered
 
 Value = TypeVar("Value")
 
 
-class HandoffClosed(RuntimeError):
-    """The producer is done, and nothing is left to take; or somebody puts into a closed hand-off."""
+class Lease(Generic[Value]):
+    """One claimed slot, held by all who have entered it: its caller, and a process that writes into it.
+
+    A caller may leave before the process is done. The slot is given up when the last of them leaves; an entry that is
+    being read then is freed after that.
+    """
+
+    def __init__(self, handoff: "Handoff[Value]", claim: Claim) -> None:
+        self._handoff = handoff
+        self._claim = claim
+        self._holders = 0
+
+    @property
+    def slot(self) -> int:
+        """The number of the slot."""
+        return self._claim.slots[0]
+
+    @property
+    def sequence(self) -> int:
+        """The number of this use of the slot, by which its entry is taken."""
+        return self._claim.first
+
+    def __enter__(self) -> "Lease[Value]":
+        self._holders += 1
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._holders -= 1
+        if self._holders == 0:
+            self._handoff.abandon(self._claim)
+
+    def commit(self, value: Value) -> None:
+        """Hand the slot over as an entry. SlotError for a second time."""
+        self._handoff.commit(self._claim, value)
 
 
 class Handoff(Generic[Value]):
-    """A hand-off of ``size`` slots. Any number of tasks may put and take; each entry is worked off once."""
+    """``size`` slots; at most ``most_waiting`` callers wait for one, first come first served."""
 
-    def __init__(self, size: int) -> None:
-        self._ring: Ring[Value] = Ring(size)
-        self._changed = asyncio.Event()
-        self._batches = 0
-        self._closed = False
+    def __init__(self, size: int, most_waiting: int) -> None:
+        self._slots: Slots[Value] = Slots(size)
+        self._lock = threading.Lock()
+        self._room = asyncio.Semaphore(size)
+        self._loop = asyncio.get_running_loop()
+        self._most_waiting = most_waiting
+        self._waiting = 0
 
-    async def put(self, values: Sequence[Value]) -> int:
-        """Hand a batch over and return its number; waits for room. HandoffClosed after ``close``.
+    @property
+    def free(self) -> int:
+        """How many slots nobody uses."""
+        return self._slots.free
 
-        A batch may be larger than the ring: it goes over in parts. Cancelled in between, it stops after a whole part.
+    async def lease(self) -> Lease[Value]:
+        """Wait for a slot; enter what is returned at once. Overloaded when too many wait already."""
+        if self._room.locked() and self._waiting >= self._most_waiting:
+            raise Overloaded(f"{self._waiting} wait for a slot", retry_after_s=1.0)
+        self._waiting += 1
+        try:
+            await self._room.acquire()
+        finally:
+            self._waiting -= 1
+        with self._lock:
+            claim = self._slots.claim(1)
+        assert claim is not None, "the semaphore counts the free slots"
+        return Lease(self, claim)
+
+    def commit(self, claim: Claim, value: Value) -> None:
+        """Hand a claimed slot over, as a batch of one."""
+        with self._lock:
+            self._slots.commit(claim, numbered(claim.first, [value]))
+
+    def abandon(self, claim: Claim) -> None:
+        """Give a slot up that is neither written by anybody nor wanted any more."""
+        self._change(lambda: self._slots.abandon(claim))
+
+    @contextmanager
+    def taking(self, sequences: Sequence[int]) -> Iterator[tuple[Entry[Value], ...]]:
+        """Yield committed entries to work on and free their slots; a body that raises gives them back.
+
+        SlotError where one cannot be read: its caller has left, or it is at work elsewhere.
         """
-        self._batches += 1
-        number = self._batches
-        entries = numbered(number, values)
-        while entries:
-            claim = await self._claimed(len(entries))
-            try:
-                self._fill(claim, entries)
-            finally:
-                self._ring.abandon_claim(claim)  # nothing, once it is committed
-            self._tell()
-        return number
-
-    def close(self) -> None:
-        """Say that no more is put; takers get what is there, then HandoffClosed."""
-        self._closed = True
-        self._tell()
-
-    @asynccontextmanager
-    async def taking(self, most: int) -> AsyncGenerator[tuple[Entry[Value], ...]]:
-        """Wait for entries and yield up to ``most`` of the oldest; a body that fails or is cancelled gives them back.
-
-        HandoffClosed when none will come any more.
-        """
-        take = await self._taken(most)
+        with self._lock:
+            take = self._slots.take(sequences)
         try:
             yield take.entries
-            self._ring.release(take)
+            self._change(lambda: self._slots.release(take))
         finally:
-            self._ring.abandon_take(take)  # nothing, once it is released
-            self._tell()
+            self._change(lambda: self._slots.abandon_take(take))  # nothing, once it is released
 
-    def _fill(self, claim: Claim, entries: deque[Entry[Value]]) -> None:
-        for sequence in claim.sequences:
-            self._ring.write(claim, sequence, entries.popleft())
-        self._ring.commit(claim)
+    def _change(self, change: Callable[[], None]) -> None:
+        with self._lock:
+            before = self._slots.free
+            change()
+            freed = self._slots.free - before
+        if freed:
+            self._loop.call_soon_threadsafe(self._make_room, freed)
 
-    async def _claimed(self, most: int) -> Claim:
-        while not self._closed:
-            if (claim := self._ring.claim(most)) is not None:
-                return claim
-            await self._changed.wait()
-        raise HandoffClosed("nothing can be put after the end")
-
-    async def _taken(self, most: int) -> Take[Value]:
-        while (take := self._ring.take(most)) is None:
-            # Entries at work elsewhere may still come back.
-            if self._closed and self._ring.idle:
-                raise HandoffClosed("nothing is left")
-            await self._changed.wait()
-        return take
-
-    def _tell(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()  # for the next change; those who wait hold the old one
+    def _make_room(self, slots: int) -> None:
+        for _ in range(slots):
+            self._room.release()

@@ -1,17 +1,15 @@
-"""A bounded ring of numbered slots between two stages of unlike devices and batch sizes. Pure: no async, no clock.
+"""Numbered slots between two stages of unlike devices and batch sizes. Pure: no async, no clock, no memory of its own.
 
-The producer claims slots, writes an entry into each and commits them together; the consumer takes committed entries,
-in order and as many as suit it, and releases them. Each entry carries its batch's number and count, so a batch of 8 can
-be taken by twos and still be known whole. A stage that dies abandons its claim or take: the claim's slots become void,
-for its entries were never handed over, and the take's entries come back, before all later ones. ``handoff.py`` is the
-async side.
+The producer claims slots, fills them and commits them together as a batch; the consumer takes committed entries, in
+whatever order and number suit it, and releases them. Each entry carries its batch's number and count, so a batch of 8
+can be taken by twos and still be known whole. Nothing waits for its turn here: a slot that is filled slowly holds no
+other back. Whoever dies abandons what it had: a claim's entries are never read again, a take's entries come back.
+``handoff.py`` is the async side.
 """
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -22,14 +20,11 @@ class SlotError(RuntimeError):
 
 
 class State(StrEnum):
-    """Where a slot is in its life; void is a slot whose writer died, to be passed over."""
+    """Where a slot in use is in its life."""
 
-    FREE = "free"
     WRITING = "writing"
     READY = "ready"
     READING = "reading"
-    VOID = "void"
-    DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +39,23 @@ class Entry(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Slots that one producer may write: consecutive sequence numbers from ``first``."""
+    """Slots that one producer may fill. Each use of a slot has a sequence number, from ``first`` on, that never recurs.
 
-    number: int
+    ``slots[i]`` is where the use ``first + i`` lies.
+    """
+
     first: int
-    count: int
+    slots: tuple[int, ...]
 
     @property
     def sequences(self) -> range:
         """The sequence numbers of the slots."""
-        return range(self.first, self.first + self.count)
+        return range(self.first, self.first + len(self.slots))
 
 
 @dataclass(frozen=True, slots=True)
 class Take(Generic[Value]):
-    """Entries that one consumer works on, oldest first, and the sequence numbers of their slots."""
+    """Entries that one consumer works on, in the order it asked for, and the sequence numbers of their slots."""
 
     number: int
     sequences: tuple[int, ...]
@@ -66,159 +63,121 @@ class Take(Generic[Value]):
 
 
 @dataclass(slots=True)
-class _Slot(Generic[Value]):
-    # The sequence number tells the slot's present use from the one a lap earlier.
-    sequence: int
-    state: State = State.FREE
+class _Use(Generic[Value]):
+    slot: int
+    state: State = State.WRITING
     entry: Entry[Value] | None = None
+    abandoned: bool = False  # by its writer while it was being read: it does not come back
 
 
 @dataclass(slots=True)
-class Ring(Generic[Value]):
-    """``size`` slots. Sequence numbers only grow; number ``n`` lies in slot ``n % size``."""
+class Slots(Generic[Value]):
+    """``size`` slots, numbered from 0."""
 
     size: int
-    _slots: list[_Slot[Value]] = field(init=False)
-    _oldest: int = 0  # before it every slot is free again
+    _free: list[int] = field(init=False)
+    _uses: dict[int, _Use[Value]] = field(default_factory=dict)
+    _takes: set[int] = field(default_factory=set)
+    _next_sequence: int = 0
     _next_take: int = 0
-    _next_claim: int = 0
-    _number: int = 0
-    _claims: dict[int, Claim] = field(default_factory=dict)
-    _takes: dict[int, Take[Value]] = field(default_factory=dict)
-    _returned: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise ValueError("a ring needs at least one slot")
-        self._slots = [_Slot(sequence) for sequence in range(self.size)]
+            raise ValueError("at least one slot is needed")
+        # The slot that was freed last is claimed first: its memory is the warmest, and what is never needed stays cold.
+        self._free = list(reversed(range(self.size)))
 
     @property
     def free(self) -> int:
         """How many slots can be claimed now."""
-        return self.size - (self._next_claim - self._oldest)
+        return len(self._free)
 
     @property
     def ready(self) -> int:
         """How many entries can be taken now."""
-        self._pass_over_void()
-        sequence = self._next_take
-        while sequence < self._next_claim and self._slot(sequence).state in (State.READY, State.VOID):
-            sequence += 1
-        held = sum(self._slot(at).state is State.READY for at in range(self._next_take, sequence))
-        return held + len(self._returned)
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is claimed, waiting or being worked on."""
-        return self._oldest == self._next_claim
+        return sum(use.state is State.READY for use in self._uses.values())
 
     def claim(self, most: int) -> Claim | None:
-        """Return up to ``most`` slots to write, None where there is no room. ValueError for fewer than one."""
+        """Return up to ``most`` slots to fill, None where there is no room. ValueError for fewer than one."""
         if most < 1:
             raise ValueError("a claim needs at least one slot")
         count = min(most, self.free)
         if count == 0:
             return None
-        claim = Claim(self._new_number(), self._next_claim, count)
-        for sequence in claim.sequences:
-            self._slots[sequence % self.size] = _Slot(sequence, State.WRITING)
-        self._next_claim += count
-        self._claims[claim.number] = claim
+        claim = Claim(self._next_sequence, tuple(self._free.pop() for _ in range(count)))
+        self._next_sequence += count
+        self._uses.update((sequence, _Use(slot)) for sequence, slot in zip(claim.sequences, claim.slots, strict=True))
         return claim
 
-    def write(self, claim: Claim, sequence: int, entry: Entry[Value]) -> None:
-        """Put an entry into a claimed slot. SlotError for a claim that ended, a foreign slot or a second write."""
-        self._check(claim.number in self._claims and sequence in claim.sequences, "is not the writer's", sequence)
-        slot = self._slot(sequence)
-        self._check(slot.entry is None, "is written already", sequence)
-        slot.entry = entry
+    def commit(self, claim: Claim, entries: Sequence[Entry[Value]]) -> None:
+        """Hand all slots of a claim over at once. SlotError for a claim that ended, or not one entry for each slot."""
+        uses = self._in_state(claim.sequences, State.WRITING, "is not the writer's")
+        if len(entries) != len(uses):
+            raise SlotError(f"{len(entries)} entries cannot fill {len(uses)} slots")
+        for use, entry in zip(uses, entries, strict=True):
+            use.state, use.entry = State.READY, entry
 
-    def commit(self, claim: Claim) -> None:
-        """Hand all slots of a claim over at once. SlotError where one is unwritten, and then none is handed over."""
-        self._check(claim.number in self._claims, "is not the writer's", claim.first)
+    def abandon(self, claim: Claim) -> None:
+        """End a claim whose writer died or whose caller left, committed or not; nobody may write into it any more.
+
+        What is being read now is freed when that ends, even if its reader dies. What was released is left alone.
+        """
         for sequence in claim.sequences:
-            self._check(self._slot(sequence).entry is not None, "was not written", sequence)
-        del self._claims[claim.number]
-        self._set(claim.sequences, State.READY)
+            use = self._uses.get(sequence)
+            if use is not None and use.state is State.READING:
+                use.abandoned = True
+            elif use is not None:
+                self._end(sequence)
 
-    def abandon_claim(self, claim: Claim) -> None:
-        """End a claim whose writer died: what it wrote is torn and is never read. Nothing happens after its commit."""
-        if self._claims.pop(claim.number, None) is not None:
-            self._set(claim.sequences, State.VOID)
-            self._pass_over_void()
+    def take(self, sequences: Sequence[int]) -> Take[Value]:
+        """Return these entries to work on. SlotError where one is not committed, is taken, abandoned or released.
 
-    def take(self, most: int) -> Take[Value] | None:
-        """Return up to ``most`` of the oldest entries, None where there is none. ValueError for fewer than one."""
-        if most < 1:
-            raise ValueError("a take needs at least one entry")
-        sequences: list[int] = []
-        while len(sequences) < most and (sequence := self._next_ready()) is not None:
-            sequences.append(sequence)
-        if not sequences:
-            return None
-        self._set(sequences, State.READING)
-        take = Take(self._new_number(), tuple(sequences), tuple(self._entry(sequence) for sequence in sequences))
-        self._takes[take.number] = take
-        return take
+        ValueError for fewer than one entry or one twice.
+        """
+        if not sequences or len(set(sequences)) < len(sequences):
+            raise ValueError("a take needs at least one entry, and each once")
+        uses = self._in_state(sequences, State.READY, "cannot be read")
+        self._next_take += 1
+        self._takes.add(self._next_take)
+        for use in uses:
+            use.state = State.READING
+        entries = tuple(use.entry for use in uses if use.entry is not None)
+        return Take(self._next_take, tuple(sequences), entries)
 
     def release(self, take: Take[Value]) -> None:
         """Free the slots of a take whose work is done. SlotError for a take that ended: its work must not count."""
-        self._check(take.number in self._takes, "is not the reader's", take.sequences[0])
-        del self._takes[take.number]
-        self._set(take.sequences, State.DONE)
-        self._free_oldest()
+        if take.number not in self._takes:
+            raise SlotError(f"take {take.number} has ended")
+        self._takes.remove(take.number)
+        for sequence in take.sequences:
+            self._end(sequence)
 
     def abandon_take(self, take: Take[Value]) -> None:
         """Give the entries of a reader that died back, to be taken again. Nothing happens after their release."""
-        if self._takes.pop(take.number, None) is not None:
-            self._set(take.sequences, State.READY)
+        if take.number in self._takes:
+            self._takes.remove(take.number)
             for sequence in take.sequences:
-                heappush(self._returned, sequence)
+                self._give_back(sequence)
 
-    def _next_ready(self) -> int | None:
-        if self._returned:
-            return heappop(self._returned)
-        self._pass_over_void()
-        if self._next_take == self._next_claim or self._slot(self._next_take).state is not State.READY:
-            return None
-        self._next_take += 1
-        return self._next_take - 1
+    def _give_back(self, sequence: int) -> None:
+        use = self._uses[sequence]
+        use.state = State.READY
+        if use.abandoned:
+            self._end(sequence)
 
-    def _pass_over_void(self) -> None:
-        while self._next_take < self._next_claim and self._slot(self._next_take).state is State.VOID:
-            self._slot(self._next_take).state = State.DONE
-            self._next_take += 1
-        self._free_oldest()
+    def _end(self, sequence: int) -> None:
+        self._free.append(self._uses.pop(sequence).slot)
 
-    def _free_oldest(self) -> None:
-        while self._oldest < self._next_take and self._slot(self._oldest).state is State.DONE:
-            self._slots[self._oldest % self.size] = _Slot(self._oldest + self.size)
-            self._oldest += 1
-
-    def _entry(self, sequence: int) -> Entry[Value]:
-        entry = self._slot(sequence).entry
-        if entry is None:
-            raise SlotError(f"slot {sequence} was not written")
-        return entry
-
-    def _set(self, sequences: Sequence[int], state: State) -> None:
+    def _in_state(self, sequences: Iterable[int], state: State, complaint: str) -> list[_Use[Value]]:
+        uses = []
         for sequence in sequences:
-            self._slot(sequence).state = state
-
-    def _slot(self, sequence: int) -> _Slot[Value]:
-        slot = self._slots[sequence % self.size]
-        self._check(slot.sequence == sequence, "has gone on to another entry", sequence)
-        return slot
-
-    def _check(self, holds: bool, complaint: str, sequence: int) -> None:
-        if not holds:
-            raise SlotError(f"slot {sequence} {complaint}")
-
-    def _new_number(self) -> int:
-        self._number += 1
-        return self._number
+            use = self._uses.get(sequence)
+            if use is None or use.state is not state:
+                raise SlotError(f"use {sequence} {complaint}")
+            uses.append(use)
+        return uses
 
 
-def numbered(batch: int, values: Sequence[Value]) -> deque[Entry[Value]]:
+def numbered(batch: int, values: Sequence[Value]) -> list[Entry[Value]]:
     """Return the values of a batch as entries that know their place in it."""
-    return deque(Entry(batch, index, len(values), value) for index, value in enumerate(values))
+    return [Entry(batch, index, len(values), value) for index, value in enumerate(values)]

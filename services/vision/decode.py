@@ -1,12 +1,16 @@
 """Decodes one image file: bytes in, upright RGB pixels of the size to encode at and a report out.
 
-Runs in the decoder processes, so it imports neither torch nor grpc. Limits are checked on the header, before pixels.
+The pixels are written straight to where they shall lie, such as a slot of shared memory. Runs in the decoder processes,
+so it imports neither torch nor grpc. Limits are checked on the header, before pixels.
 """
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +18,7 @@ from PIL import Image
 
 from services.common.errors import AttuneError, InvalidInput, TooLarge, UnsupportedMedia
 from services.common.types import ImageReport
+from services.inference.arena import arena_here
 from services.vision.formats import READABLE, format_of, gif_frame_count, has_trailing_bytes
 from services.vision.pixels import turned, upright_rgb
 from services.vision.sizing import input_size
@@ -44,8 +49,31 @@ class Decoded:
     decode_us: int
 
 
-def decode_image(data: bytes, limits: DecodeLimits) -> Decoded:
-    """Decode the first picture of a file.
+@dataclass(frozen=True, slots=True)
+class InSlot:
+    """What lies in a slot: pixels as uint8 RGB of ``shape`` (height, width, 3); the rest as in ``Decoded``."""
+
+    shape: tuple[int, ...]
+    report: ImageReport
+    decode_us: int
+
+
+# Returns the uint8 array of a shape that pixels are written to.
+Room: TypeAlias = Callable[[tuple[int, ...]], NDArray[np.uint8]]
+
+
+def _anywhere(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    return np.empty(shape, np.uint8)
+
+
+def decode_into(slot: int, data: bytes, limits: DecodeLimits) -> InSlot:
+    """Decode into a slot of this process's arena; raises as ``decode_image`` does."""
+    decoded = decode_image(data, limits, partial(arena_here().array, slot))
+    return InSlot(decoded.pixels.shape, decoded.report, decoded.decode_us)
+
+
+def decode_image(data: bytes, limits: DecodeLimits, room: Room = _anywhere) -> Decoded:
+    """Decode the first picture of a file to ``room``.
 
     InvalidInput for an empty, broken or cut-off file, UnsupportedMedia for another format, TooLarge for a size beyond
     the limits.
@@ -53,13 +81,15 @@ def decode_image(data: bytes, limits: DecodeLimits) -> Decoded:
     started_ns = time.monotonic_ns()
     found = _readable_format(data)
     try:
-        pixels, report = _decode(data, found, limits)
+        picture, report = _decode(data, found, limits)
     except AttuneError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise TooLarge(f"the image has more than the {limits.max_pixels} pixels that are taken") from error
     except Exception as error:  # broken files make Pillow raise anything, from struct.error to KeyError
         raise InvalidInput(f"the {found} file is broken or cut off") from error
+    pixels = room(picture.shape)
+    pixels[...] = picture
     return Decoded(pixels, report, (time.monotonic_ns() - started_ns) // 1000)
 
 

@@ -1,4 +1,7 @@
-"""Encodes decoded images together: a batch in, one frame for each out. The engine's batcher calls it on its threads."""
+"""Encodes decoded images together: a batch in, one frame for each out. The engine's batcher calls it on its threads.
+
+The decoders hand over one image at a time, this takes as many as the device likes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.common.types import EncodedFrame, Image
+from services.inference.handoff import Handoff
 from services.inference.lanes import BatchSettings
 from services.vision.decode import Decoded
 from services.vision.frame import Features, frame_of
@@ -22,37 +26,37 @@ USUAL_SIDE_PX = 448  # what CUDA_BATCH is for; memory grows with the square
 class GridModel(Protocol):
     """A network that describes every cell of an image."""
 
-    def encode(self, pixels: NDArray[np.uint8]) -> list[Features]:
-        """Return the features of RGB images of one size, ``[images, height, width, 3]``."""
+    def encode(self, pixels: Sequence[NDArray[np.uint8]]) -> list[Features]:
+        """Return the features of RGB images (height, width, 3) of one size; their memory is free again then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A loaded model and the names of its classes."""
+    """A loaded model, the names of its classes, and the slots that its images lie in."""
 
     model: GridModel
     class_names: tuple[str, ...]
+    handoff: Handoff[Decoded]
 
     def frames(self, shots: Sequence["Shot"]) -> list[EncodedFrame]:
-        """Return the frame of each shot; all are of one shape."""
-        features = self.model.encode(np.stack([shot.decoded.pixels for shot in shots]))
+        """Return the frame of each shot; all are of one shape. A failure leaves the images in their slots."""
+        # Held to the end, not only until the device has its copy: a batch that fails is run again in halves.
+        with self.handoff.taking([shot.sequence for shot in shots]) as entries:
+            features = self.model.encode([entry.value.pixels for entry in entries])
+            reports = [entry.value.report for entry in entries]
         return [
-            frame_of(shot.image, shot.decoded.report, seen, self.class_names)
-            for shot, seen in zip(shots, features, strict=True)
+            frame_of(shot.image, report, seen, self.class_names)
+            for shot, report, seen in zip(shots, reports, features, strict=True)
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An image with its pixels: what the batcher queues."""
+    """An image and the use of a slot that has its pixels: what the batcher queues. A batch is of one ``shape``."""
 
     image: Image
-    decoded: Decoded
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return what the images of a batch have in common."""
-        return self.decoded.pixels.shape
+    sequence: int
+    shape: tuple[int, ...]
 
     @property
     def size(self) -> float:

@@ -1,27 +1,22 @@
 """The image encoder: a configuration and images in, one answer for each image out, as they are ready.
 
-Files are decoded in processes and encoded in batches on worker threads. Opened by app, put on gRPC by the servicer.
+Files are decoded in processes, handed over in shared memory, and encoded in batches on worker threads. Opened by app,
+put on gRPC by the servicer.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
-
-from opentelemetry import trace
 
 from services.common.deadlines import until
 from services.common.ports import Call
 from services.common.types import EncodedFrame, Image, StageTiming, VisionEvent, VisionInput
 from services.inference.batching import Batcher
-from services.inference.processes import Processes
-from services.vision.decode import Decoded, DecodeLimits, decode_image
+from services.vision.decoders import Decoders
 from services.vision.encoding import Shot
 from services.vision.frame import failed_frame
 from services.vision.inputs import check_bytes, image_of, take_config
-
-tracer = trace.get_tracer(__name__)
 
 Answers: TypeAlias = "asyncio.Queue[VisionEvent | None]"
 
@@ -32,14 +27,13 @@ class EncoderLimits:
 
     max_image_bytes: int
     images_per_stream: int
-    decode: DecodeLimits
 
 
 class GridImageEncoder:
     """An ImageEncoder around the network called ``name``; all streams share its decoders and its batcher."""
 
     def __init__(
-        self, name: str, decoders: Processes, batcher: Batcher[Shot, EncodedFrame], limits: EncoderLimits
+        self, name: str, decoders: Decoders, batcher: Batcher[Shot, EncodedFrame], limits: EncoderLimits
     ) -> None:
         self._name = name
         self._decoders = decoders
@@ -96,20 +90,13 @@ class GridImageEncoder:
 
     async def _encode(self, image: Image, call: Call) -> EncodedFrame:
         check_bytes(image, self._limits.max_image_bytes)
-        decoded, waited_us = await self._decode(image.data)
-        # A caller that left has cancelled this task by now, so the device is not spent on it.
-        shot = Shot(image, decoded)
-        encoded = await self._batcher.submit(shot, size=shot.size, kind=shot.shape, deadline=call.deadline)
+        async with self._decoders.decoded(image.data) as place:
+            # A caller that left has cancelled this task by now, so the device is not spent on it.
+            shot = Shot(image, place.sequence, place.shape)
+            encoded = await self._batcher.submit(shot, size=shot.size, kind=shot.shape, deadline=call.deadline)
         timing = StageTiming(
-            queue_us=waited_us + encoded.timing.queue_us,
-            compute_us=decoded.decode_us + encoded.timing.compute_us,
+            queue_us=place.waited_us + encoded.timing.queue_us,
+            compute_us=place.decode_us + encoded.timing.compute_us,
             device_us=encoded.value.timing.device_us,
         )
         return replace(encoded.value, timing=timing)
-
-    async def _decode(self, data: bytes) -> tuple[Decoded, int]:
-        """Return the decoded image and the µs it waited for a process, the way there and back included."""
-        asked_ns = time.monotonic_ns()
-        with tracer.start_as_current_span("vision.decode"):
-            decoded = await self._decoders.run(decode_image, data, self._limits.decode)
-        return decoded, max(0, (time.monotonic_ns() - asked_ns) // 1000 - decoded.decode_us)

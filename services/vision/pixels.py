@@ -30,14 +30,17 @@ def turned(size: tuple[int, int], orientation: int) -> tuple[int, int]:
 def upright_rgb(
     image: Image.Image, orientation: int, size: tuple[int, int]
 ) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
-    """Return uint8 RGB (height, width, 3) of the upright ``size`` (width, height), and what had to be changed."""
+    """Return uint8 RGB (height, width, 3) of the upright ``size`` (width, height), and what had to be changed.
+
+    The array is not writeable: who keeps it copies it to where it shall lie.
+    """
     notes: list[str] = []
     even = _resizable(image, notes)
     # Resized before colours are converted and turned: the copies are small ones then.
     small = even.resize(turned(size, orientation), Image.Resampling.BICUBIC, reducing_gap=3.0)
     colour = _rgb(small, notes)
     upright = colour.transpose(TURNS[orientation]) if orientation in TURNS else colour
-    return np.array(upright), tuple(notes)
+    return np.asarray(upright), tuple(notes)
 
 
 def _resizable(image: Image.Image, notes: list[str]) -> Image.Image:

@@ -22,14 +22,17 @@ class VisionSettings(ProcessSettings):
     workers: int = Field(
         1, ge=1, le=64, description="Images encoded at once on CPU, one thread each; CUDA always uses one."
     )
-    queue_size: int = Field(
-        32, ge=1, le=1024, description="Decoded images that may wait for a worker; the next one is refused."
+    slots: int = Field(
+        64,
+        ge=1,
+        le=1024,
+        description="Images from decoder to answer; the next waits. 0.7 MB each, as the side squared.",
     )
     decoder_processes: int = Field(
         1, ge=1, le=32, description="Files decoded at once, one process of about 40 MB each."
     )
     decoder_queue_size: int = Field(
-        32, ge=1, le=1024, description="Files that may wait for a decoder; the next one is refused."
+        32, ge=1, le=1024, description="Files that may wait for a slot; the next one is refused."
     )
     decode_timeout_s: float = Field(
         5.0, ge=0.1, le=120.0, description="A file that takes longer fails and its decoder is replaced."

@@ -1,6 +1,6 @@
 """Says at which size the network sees an image: a width and height in, a multiple of the network's stride out.
 
-Called by the decoder, which resizes before the pixels travel.
+Called by the decoder, which resizes before the pixels travel, and for the size of the slots they travel in.
 """
 
 import math
@@ -20,6 +20,14 @@ def input_size(width: int, height: int, max_side_px: int) -> tuple[int, int]:
     narrow = min(enlarged, max_side_px / math.sqrt(width * height), 2 * max_side_px / long)
     scale = min(max(1.0, enlarged), max(max_side_px / long, narrow))
     return _whole_cells(width * scale), _whole_cells(height * scale)
+
+
+def most_pixels(max_side_px: int) -> int:
+    """Return how many pixels an image of ``input_size`` has at most, whatever its shape."""
+    # Its area is within the square's before its sides, of which the longer may be twice the square's, are rounded up by
+    # half a cell.
+    half = STRIDE_PX // 2
+    return max_side_px**2 + half * (2 * max_side_px + max_side_px // 2 + 1) + half**2
 
 
 def _whole_cells(side_px: float) -> int:
