@@ -1,95 +1,131 @@
-"""The async side of the ring: two stages that wait for each other."""
+"""The async side of the slots: callers wait for them, threads take from them."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from services.inference.handoff import Handoff, HandoffClosed
-from services.inference.slots import Entry
+from services.common.errors import Overloaded
+from services.inference.handoff import Handoff
+from services.inference.slots import Entry, SlotError
 
 
-async def drain(handoff: Handoff[int], most: int) -> list[Entry[int]]:
-    """Take until the hand-off ends."""
-    seen: list[Entry[int]] = []
-    while True:
-        try:
-            async with handoff.taking(most) as entries:
-                await asyncio.sleep(0)
-                seen += entries
-        except HandoffClosed:
-            return seen
+async def settled() -> None:
+    """Let all other tasks run as far as they can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize(("size", "most"), [(1, 1), (4, 2), (8, 3), (64, 32)])
-async def test_batches_of_eight_pass_a_ring_of_any_size(size: int, most: int):
-    """All entries come out in order with their batch, even where a batch is larger than the ring."""
-    handoff: Handoff[int] = Handoff(size)
+async def test_an_entry_passes_with_its_batch():
+    """What is committed is taken by its number, and the slot is free when the taker is done."""
+    handoff: Handoff[str] = Handoff(1, most_waiting=0)
+    with await handoff.lease() as lease:
+        lease.commit("pixels")
+        with handoff.taking([lease.sequence]) as entries:
+            assert entries == (Entry(lease.sequence, 0, 1, "pixels"),)
+            assert handoff.free == 0
+        assert handoff.free == 1
 
-    async def produce() -> None:
-        for batch in range(5):
-            assert await handoff.put(range(batch * 8, batch * 8 + 8)) == batch + 1
-        handoff.close()
+
+async def test_a_full_hand_off_holds_callers_back_in_their_order():
+    """Callers go on when slots are free again, the first first, and without being asked to."""
+    handoff: Handoff[int] = Handoff(1, most_waiting=9)
+    order = []
+
+    async def pass_through(number: int) -> None:
+        with await handoff.lease() as lease:
+            order.append(number)
+            lease.commit(number)
+            await asyncio.to_thread(take, lease.sequence)
+
+    def take(sequence: int) -> None:
+        with handoff.taking([sequence]):
+            pass
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(produce())
-        draining = group.create_task(drain(handoff, most))
-    entries = draining.result()
-    assert [entry.value for entry in entries] == list(range(40))
-    assert [(entry.batch, entry.index, entry.count) for entry in entries[8:10]] == [(2, 0, 8), (2, 1, 8)]
+        for number in range(9):
+            group.create_task(pass_through(number))
+    assert order == list(range(9))
+    assert handoff.free == 1
 
 
-async def test_a_full_ring_holds_the_producer_back():
-    """The producer goes on only when slots are free again, and then without being asked to."""
-    handoff: Handoff[int] = Handoff(2)
-    putting = asyncio.create_task(handoff.put([1, 2, 3]))
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert not putting.done()
-    async with handoff.taking(1):
+async def test_too_many_waiters_are_overloaded():
+    """Who would wait beyond the bound is refused; a caller that stops waiting makes room for one."""
+    handoff: Handoff[int] = Handoff(1, most_waiting=1)
+    with await handoff.lease():
+        waiting = asyncio.create_task(handoff.lease())
+        await settled()
+        with pytest.raises(Overloaded):
+            await handoff.lease()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        again = asyncio.create_task(handoff.lease())
+        await settled()
+        assert not again.done()
+    with await again:
         pass
-    await putting
+    await settled()
+    assert handoff.free == 1
 
 
-async def test_a_consumer_that_fails_gives_its_entries_back():
-    """What a failed or cancelled consumer held is taken again, by another and only once."""
-    handoff: Handoff[int] = Handoff(4)
-    await handoff.put([1, 2, 3])
-    with pytest.raises(ZeroDivisionError):
-        async with handoff.taking(2):
+async def test_a_slot_is_given_up_by_its_last_holder():
+    """A process that still writes keeps the slot when its caller has left, so nobody else writes there."""
+    handoff: Handoff[int] = Handoff(1, most_waiting=1)
+    with await handoff.lease() as lease:
+        process = lease.__enter__()
+    assert handoff.free == 0
+    process.__exit__(None, None, None)
+    assert handoff.free == 1
+
+
+async def test_a_caller_that_leaves_while_its_entry_is_read_frees_it_after():
+    """The memory stays the reader's to its end, and is free then."""
+    handoff: Handoff[int] = Handoff(1, most_waiting=0)
+    with await handoff.lease() as lease:
+        lease.commit(1)
+        reading = handoff.taking([lease.sequence])
+        reading.__enter__()
+    assert handoff.free == 0
+    reading.__exit__(None, None, None)
+    assert handoff.free == 1
+    with pytest.raises(SlotError), handoff.taking([lease.sequence]):
+        pass
+
+
+async def test_a_batch_that_fails_can_be_taken_again_in_parts():
+    """A taker that raises gives its entries back."""
+    handoff: Handoff[int] = Handoff(2, most_waiting=0)
+    with await handoff.lease() as first, await handoff.lease() as second:
+        first.commit(1)
+        second.commit(2)
+        with pytest.raises(ZeroDivisionError), handoff.taking([first.sequence, second.sequence]):
             raise ZeroDivisionError
-
-    async def stuck() -> None:
-        async with handoff.taking(2):
-            await asyncio.Event().wait()
-
-    hanging = asyncio.create_task(stuck())
-    await asyncio.sleep(0)
-    handoff.close()
-    others = asyncio.create_task(drain(handoff, 4))
-    await asyncio.sleep(0)
-    hanging.cancel()
-    await asyncio.gather(hanging, return_exceptions=True)
-    assert sorted(entry.value for entry in await others) == [1, 2, 3]
+        assert handoff.free == 0
+        for lease in (first, second):
+            with handoff.taking([lease.sequence]):
+                pass
+    assert handoff.free == 2
 
 
-async def test_a_producer_cancelled_in_between_leaves_whole_parts_only():
-    """What it had handed over is there, the rest is not, and nobody hangs on it."""
-    handoff: Handoff[int] = Handoff(2)
-    putting = asyncio.create_task(handoff.put([1, 2, 3, 4]))
-    await asyncio.sleep(0)
-    putting.cancel()
-    await asyncio.gather(putting, return_exceptions=True)
-    handoff.close()
-    assert [entry.value for entry in await drain(handoff, 4)] == [1, 2]
+async def test_any_threads_and_callers_at_once():
+    """Four threads take by up to three what forty callers commit, a quarter of whom leave: each entry once."""
+    handoff: Handoff[int] = Handoff(5, most_waiting=40)
+    taken: list[int] = []
 
+    def take(sequence: int) -> None:
+        with handoff.taking([sequence]) as entries:
+            taken.extend(entry.value for entry in entries)
 
-async def test_nothing_is_put_after_the_end():
-    """A producer that is late learns it at once, one that waits for room as well."""
-    handoff: Handoff[int] = Handoff(1)
-    waiting = asyncio.create_task(handoff.put([1, 2]))
-    await asyncio.sleep(0)
-    handoff.close()
-    with pytest.raises(HandoffClosed):
-        await waiting
-    with pytest.raises(HandoffClosed):
-        await handoff.put([3])
+    with ThreadPoolExecutor(4) as threads:
+
+        async def pass_through(number: int) -> None:
+            with await handoff.lease() as lease:
+                lease.commit(number)
+                if number % 4:
+                    await asyncio.wrap_future(threads.submit(take, lease.sequence))
+
+        async with asyncio.TaskGroup() as group:
+            for number in range(40):
+                group.create_task(pass_through(number))
+    assert sorted(taken) == [number for number in range(40) if number % 4]
+    assert handoff.free == 5

@@ -99,6 +99,44 @@ async def test_a_decoder_that_is_stopped_is_replaced():
         assert await processes.run(double, 6) == 12
 
 
+class Holders:
+    """Counts who has entered and not left."""
+
+    def __init__(self):
+        self.now, self.entered = 0, 0
+
+    def __enter__(self):
+        self.now += 1
+        self.entered += 1
+
+    def __exit__(self, *_: object):
+        self.now -= 1
+
+
+def wait_for(gate: Path) -> None:
+    """Return once there is a file."""
+    while not gate.exists():
+        time.sleep(0.01)
+
+
+async def test_what_a_job_uses_is_held_until_no_process_is_at_it(tmp_path: Path):
+    """A caller that leaves does not end the job, so what the job writes into is not given to others before its end."""
+    holders, queued = Holders(), Holders()
+    async with Processes("p", count=1, queue_size=1, timeout_s=30) as processes:
+        running = asyncio.create_task(processes.run(wait_for, tmp_path / "gate", using=holders))
+        waiting = asyncio.create_task(processes.run(double, 1, using=queued))
+        await eventually(lambda: holders.now == 1)
+        for caller in (running, waiting):
+            caller.cancel()
+        await asyncio.gather(running, waiting, return_exceptions=True)
+        assert (holders.now, queued.entered) == (1, 0)
+        (tmp_path / "gate").touch()
+        await eventually(lambda: holders.now == 0)
+        with pytest.raises(InvalidInput):
+            await processes.run(die, tmp_path / "tries", 9, using=holders)
+        assert (holders.now, holders.entered) == (0, 3)
+
+
 async def test_no_room_is_overloaded():
     """With no place to wait, a file is refused at once."""
     async with Processes("p", count=1, queue_size=-1, timeout_s=30) as processes:
