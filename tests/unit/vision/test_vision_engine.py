@@ -10,8 +10,11 @@ from services.common.deadlines import Deadline
 from services.common.errors import InvalidInput, Overloaded
 from services.common.ports import Call
 from services.common.types import EncodeConfig, EncodedFrame, FailedFrame, Image, StageTiming
+from services.inference.arena import Arena, set_arena_here
+from services.inference.handoff import Handoff
 from services.inference.worker import Timed
 from services.vision.decode import DecodeLimits
+from services.vision.decoders import Decoders
 from services.vision.encoding import Network
 from services.vision.engine import EncoderLimits, GridImageEncoder
 from services.vision.frame import Features
@@ -20,6 +23,7 @@ from tests.unit.vision.files import encoded, plain
 NAMES = ("dark", "bright")
 GOOD = encoded(plain((64, 64), "white"))
 IN_WORK = 3
+SLOTS = 2 * IN_WORK
 NO_DEADLINE = Call()
 
 
@@ -28,9 +32,12 @@ class BrightnessModel:
 
     def __init__(self):
         self.encoded = 0
+        self.poisoned = False
 
     def encode(self, pixels):
         self.encoded += len(pixels)
+        if self.poisoned:
+            raise RuntimeError("out of memory")
         return [self.features(float(image.mean() / 255)) for image in pixels]
 
     def features(self, bright):
@@ -46,10 +53,11 @@ class InlineDecoders:
         self.gate.set()
         self.begun = 0
 
-    async def run(self, job, *args):
-        self.begun += 1
-        await self.gate.wait()
-        return job(*args)
+    async def run(self, job, *args, using):
+        with using:
+            self.begun += 1
+            await self.gate.wait()
+            return job(*args)
 
 
 class InlineBatcher:
@@ -66,13 +74,14 @@ class InlineBatcher:
 
 
 class Bench:
-    """An encoder and the fakes it stands on."""
+    """An encoder, the slots it has, and the fakes it stands on; no slot may be lost."""
 
-    def __init__(self):
+    def __init__(self, arena):
         self.model, self.decoders = BrightnessModel(), InlineDecoders()
-        self.batcher = InlineBatcher(Network(self.model, NAMES).frames)
-        limits = EncoderLimits(10_000, IN_WORK, DecodeLimits(100_000, 448))
-        self.encoder = GridImageEncoder("brightness", self.decoders, self.batcher, limits)
+        self.handoff = Handoff(SLOTS, most_waiting=IN_WORK)
+        self.batcher = InlineBatcher(Network(self.model, NAMES, self.handoff).frames)
+        decoders = Decoders(self.decoders, arena, self.handoff, DecodeLimits(100_000, 448))
+        self.encoder = GridImageEncoder("brightness", decoders, self.batcher, EncoderLimits(10_000, IN_WORK))
 
     async def answers(self, *inputs, call=NO_DEADLINE):
         async with aclosing(self.encoder(stream(inputs), call)) as outputs:
@@ -80,8 +89,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench():
-    return Bench()
+async def bench():
+    with Arena(SLOTS, 224 * 224 * 3) as arena:
+        set_arena_here(arena)
+        bench = Bench(arena)
+        yield bench
+    await turns()
+    assert bench.handoff.free == SLOTS
 
 
 async def stream(inputs):
@@ -156,6 +170,29 @@ async def test_a_full_queue_fails_the_image_not_the_stream(bench):
     bench.batcher.full = True
     answers = await bench.answers(EncodeConfig(), *images(1))
     assert answers["0"].code == "overloaded"
+
+
+async def test_a_model_that_fails_fails_the_image_not_the_stream(bench):
+    """What could not be encoded is answered as an internal error, and its slot serves again."""
+    bench.model.poisoned = True
+    answers = await bench.answers(EncodeConfig(), *images(3 * SLOTS))
+    assert {answer.code for answer in answers.values()} == {"internal"}
+    bench.model.poisoned = False
+    assert isinstance((await bench.answers(EncodeConfig(), *images(1)))["0"], EncodedFrame)
+
+
+async def test_more_streams_than_slots_wait_and_then_are_refused(bench):
+    """Two streams fill all slots, a third one's images wait for them, a fourth one's are overloaded."""
+    bench.decoders.gate.clear()
+    streams = [asyncio.create_task(bench.answers(EncodeConfig(), *images(IN_WORK))) for _ in range(4)]
+    await turns()
+    assert (bench.decoders.begun, bench.handoff.free) == (SLOTS, 0)
+    bench.decoders.gate.set()
+    kinds = [
+        {getattr(answer, "code", "encoded") for answer in answers.values()}
+        for answers in await asyncio.gather(*streams)
+    ]
+    assert kinds == [{"encoded"}] * 3 + [{"overloaded"}]
 
 
 async def test_images_past_their_deadline_are_not_encoded(bench):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.vision.sizing import STRIDE_PX, input_size
+from services.vision.sizing import STRIDE_PX, input_size, most_pixels
 
 SIDES = st.integers(1, 100_000)
 
@@ -17,6 +17,13 @@ def test_sides_are_whole_cells_within_the_area_of_the_longest_side(width, height
     assert min(columns, rows) >= STRIDE_PX
     assert max(columns, rows) <= 2 * max_side + STRIDE_PX
     assert columns * rows <= (max_side + STRIDE_PX) ** 2
+
+
+@given(SIDES, SIDES, st.integers(224, 1792))
+def test_every_image_fits_its_slot(width, height, max_side):
+    """No image has more pixels than a slot is made for, and a slot is hardly larger than the square."""
+    columns, rows = input_size(width, height, max_side)
+    assert columns * rows <= most_pixels(max_side) < 1.25 * max_side**2
 
 
 @given(SIDES, SIDES)
