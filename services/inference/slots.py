@@ -1,4 +1,4 @@
-"""Numbered slots between two stages of unlike devices and batch sizes. Pure: no async, no clock, no memory of its own.
+"""Numbered slots between a producer and a consumer of unlike batch sizes. Pure: no async, no clock, no memory of its own.
 
 The producer claims slots, fills them and commits them together as a batch; the consumer takes committed entries, in
 whatever order and number suit it, and releases them. Each entry carries its batch's number and count, so a batch of 8
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class SlotError(RuntimeError):
-    """A stage used a slot that is not its own, not written yet, or written already."""
+    """Somebody used a slot that is not its own, not written yet, or written already."""
 
 
 class State(StrEnum):

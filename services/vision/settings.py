@@ -26,7 +26,7 @@ class VisionSettings(ProcessSettings):
         64,
         ge=1,
         le=1024,
-        description="Images from decoder to answer; the next waits. 0.7 MB each, as the side squared.",
+        description="Images between file and answer, 0.7 MB each at 448 px; the next one waits.",
     )
     decoder_processes: int = Field(
         1, ge=1, le=32, description="Files decoded at once, one process of about 40 MB each."

@@ -1,4 +1,4 @@
-"""Numbered slots between two stages: nothing lost, nothing doubled, nothing torn, nobody held back."""
+"""Numbered slots between producers and consumers: nothing lost, nothing doubled, nothing torn, nobody held back."""
 
 import pytest
 from hypothesis import given, settings
@@ -149,7 +149,7 @@ def test_empty_claims_and_takes_are_mistakes(most: int):
 
 
 @given(size=st.integers(1, 9), fill=st.integers(1, 9), drain=st.integers(1, 9), items=st.integers(1, 60))
-def test_stages_of_any_sizes_pass_everything(size: int, fill: int, drain: int, items: int):
+def test_producers_and_consumers_of_any_sizes_pass_everything(size: int, fill: int, drain: int, items: int):
     """Whatever the number of slots, the producer's and the consumer's size: all comes out once, and nobody blocks."""
     slots: Slots[int] = Slots(size)
     sent, seen, waiting = 0, [], []
