@@ -1,4 +1,4 @@
-"""Numbered slots between a producer and a consumer of unlike batch sizes. Pure: no async, no clock, no memory of its own.
+"""Numbered slots between a producer and a consumer of unlike batch sizes. Pure: no async, no clock, no memory.
 
 The producer claims slots, fills them and commits them together as a batch; the consumer takes committed entries, in
 whatever order and number suit it, and releases them. Each entry carries its batch's number and count, so a batch of 8
