@@ -175,7 +175,7 @@ class WhisperModel:
         if not heard.tokens:
             return []
         words = self._timed(one, heard.tokens)
-        language = self._tokenizer.id_to_token(one.opening[1]).strip("<|>") if self.multilingual else "en"
+        language = (self._tokenizer.id_to_token(one.opening[1]) or "").strip("<|>") if self.multilingual else "en"
         return [replace(word, no_speech=heard.no_speech, language=language) for word in words]
 
     def _timed(self, one: "_Encoded", heard: tuple[int, ...]) -> list[HeardWord]:
