@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.common.errors import AttuneError, InvalidInput, TooLarge
+from services.gateway.schemas import MAX_ERROR_CHARS
 
 MAX_APPEND_BYTES = 15 * 2**20  # OpenAI's own limit
-MAX_CHARS = 300  # an error must not echo a megabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ def read_event(frame: str | bytes) -> ClientEvent:
     try:
         body = json.loads(frame)
     except (ValueError, RecursionError) as error:  # ValueError: also bytes that are no text
-        return ClientEvent(Refused(InvalidInput(f"the message is not JSON: {error}"[:MAX_CHARS])))
+        return ClientEvent(Refused(InvalidInput(f"the message is not JSON: {error}"[:MAX_ERROR_CHARS])))
     if not isinstance(body, dict):
         return ClientEvent(Refused(InvalidInput("the message is no JSON object")))
     event_id = body.get("event_id")
-    event_id = event_id[:MAX_CHARS] if isinstance(event_id, str) else None
+    event_id = event_id[:MAX_ERROR_CHARS] if isinstance(event_id, str) else None
     try:
         return ClientEvent(_read(body), event_id)
     except AttuneError as error:
@@ -83,7 +83,7 @@ def _read(body: dict[str, Any]) -> Append | Commit | Clear | Update:
         case "transcription_session.update":
             return Update(_session(body), older=True)
         case other:
-            raise InvalidInput(f"a transcription session takes no {other!r}"[:MAX_CHARS], param="type")
+            raise InvalidInput(f"a transcription session takes no {other!r}"[:MAX_ERROR_CHARS], param="type")
 
 
 def _audio(text: Any) -> bytes:

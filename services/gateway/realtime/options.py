@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from services.common.errors import InvalidInput
 from services.common.types import Encoding, RecognizeConfig
-from services.gateway.schemas import MODEL_ALIASES, first_problem
+from services.gateway.schemas import MAX_ERROR_CHARS, MODEL_ALIASES
 
 Json = dict[str, Any]
 
@@ -121,13 +122,17 @@ def updated(options: Options, session: Json, *, older: bool) -> Options:
     try:
         asked = _Session.model_validate(_as_ga(session) if older else session)
     except ValidationError as error:
-        problem = first_problem(error)
-        problem.param = f"session.{problem.param}"
-        raise problem from None
+        raise _first_problem(error) from None
     changes: Json = {"older": older}
     if "include" in asked.model_fields_set:
         changes["logprobs"] = bool(asked.include)
     return replace(options, **changes, **_changes(asked.audio.input))
+
+
+def _first_problem(error: ValidationError) -> InvalidInput:
+    found = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    param = ".".join(["session", *(str(step) for step in found["loc"])])[:MAX_ERROR_CHARS]
+    return InvalidInput(f"{param}: {found['msg']}"[:MAX_ERROR_CHARS], param=param)
 
 
 def _changes(asked: _Input) -> Json:

@@ -58,6 +58,7 @@ class Turns:
         self.now_us = 0  # of the audio that has come
         self._new_id = new_id
         self._buffer_us = 0  # where the buffer begins
+        self._committed_us = 0  # where the client last committed it; with turn detection its turn ends later
         self._last: str | None = None
         self._open: Item | None = None  # running speech
         self._held: list[Word] = []  # said in the buffer, which nobody has committed yet
@@ -97,11 +98,12 @@ class Turns:
 
     def commit(self) -> tuple[list[Json], str]:
         """Take the client's commit; return events, and the marker to flush with. CommitEmpty under 100 ms."""
-        length_us = self.now_us - self._buffer_us
+        length_us = self.now_us - max(self._buffer_us, self._committed_us)
         if length_us < LEAST_COMMIT_US:
             raise CommitEmpty(
                 f"the buffer is too small to commit: it needs 100 ms of audio, and has {length_us / 1000:.2f} ms"
             )
+        self._committed_us = self.now_us
         asked = _Asked(self._new_id(), _Ask.COMMIT)
         self._asked.append(asked)
         if self.options.vad is not None:
