@@ -5,7 +5,6 @@ A file that cannot be read is refused before the first event; what goes wrong la
 
 import json
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 
 import structlog
 from fastapi.responses import StreamingResponse
@@ -27,6 +26,7 @@ class StreamedTranscript(StreamingResponse):
 
     def __init__(self, transcript: Transcript, events: AsyncGenerator[SpeechEvent, None], *, logprobs: bool) -> None:
         super().__init__(_lines(transcript, events, logprobs), media_type="text/event-stream")
+        self._events = events
         self.headers["Cache-Control"] = "no-cache"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,19 +35,20 @@ class StreamedTranscript(StreamingResponse):
             await while_present(receive, self.stream_response(send))
         except (CallerGone, OSError):
             log.info("caller_gone", path=scope["path"])
+        finally:
+            await self._events.aclose()  # also where nothing of it was read
 
 
 async def _lines(
     transcript: Transcript, events: AsyncGenerator[SpeechEvent, None], logprobs: bool
 ) -> AsyncGenerator[str, None]:
-    async with aclosing(events):
-        try:
-            async for body in _bodies(transcript, events, logprobs):
-                yield f"data: {json.dumps(body, ensure_ascii=False)}\n\n"
-        except Exception as error:
-            seen = shown(error)
-            log.warning("stream_failed", code=seen.code, exc_info=error if seen.code == "internal" else None)
-            yield f"data: {json.dumps({'error': error_json(seen)})}\n\n"
+    try:
+        async for body in _bodies(transcript, events, logprobs):
+            yield f"data: {json.dumps(body, ensure_ascii=False)}\n\n"
+    except Exception as error:
+        seen = shown(error)
+        log.warning("stream_failed", code=seen.code, exc_info=error if seen.code == "internal" else None)
+        yield f"data: {json.dumps({'error': error_json(seen)})}\n\n"
 
 
 async def _bodies(

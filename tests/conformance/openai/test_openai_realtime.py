@@ -3,18 +3,21 @@
 import asyncio
 import base64
 import json
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 from bench.measure import word_error_rate
-from tests.conformance.openai.conftest import ROOM, client_of
-from tests.conformance.openai.recordings import BECKETT, beckett
-from tests.running import Running
+from tests.conformance.openai.conftest import FAKES, ROOM, client_of
+from tests.conformance.openai.recordings import BECKETT, beckett, tone_wav
+from tests.running import Running, running_stack
 
 TRANSCRIPTION = "conversation.item.input_audio_transcription"
 INTENT = {"intent": "transcription"}
@@ -359,6 +362,20 @@ async def test_a_lost_recogniser_loses_no_word(speech: Running):
         await talk.connection.input_audio_buffer.commit()
         await talk.until("conversation.item.done")
     assert word_error_rate(BECKETT, talk.text()) <= 0.1
+
+
+async def test_a_server_that_goes_away_says_everything(tmp_path: Path):
+    """SIGTERM in mid-speech: the item is completed, then the socket closes with 1012."""
+    with running_stack(tmp_path, {**os.environ, **FAKES, "ATTUNE_ASR_MODEL": "fake"}) as running:
+        async with client_of(running) as client, conversing(client) as talk:
+            await talk.say(tone_wav(2.0)[44:])  # of 24 kHz, as it says: a second and a third
+            await talk.until(f"{TRANSCRIPTION}.delta")
+            running.process.terminate()
+            completed = await talk.until(f"{TRANSCRIPTION}.completed")
+            with pytest.raises(ConnectionClosed) as caught:
+                await talk.until("nothing")
+    assert completed.transcript == "w0 w1 w2"
+    assert caught.value.rcvd.code == 1012
 
 
 async def test_silent_clients_are_timed_out(small_client: openai.AsyncOpenAI):
