@@ -8,6 +8,8 @@ from services.common.types import Encoding, RecognizeConfig, SpeechInput
 
 RATES_HZ = range(8_000, 192_001)
 CHANNELS = range(1, 9)
+TEMPERATURES = (0.0, 1.0)
+SILENCES_MS = range(100, 3_001)  # of a pause that ends speech; 0 is the service's own
 CONTAINERS = frozenset({Encoding.FILE, Encoding.OPUS, Encoding.WEBM})  # they say their rate and channels themselves
 
 
@@ -25,9 +27,22 @@ def checked(first: SpeechInput | None, model: str, speaks: Callable[[str], bool]
         raise InvalidInput(f"the model {model!r} does not know the language {first.language!r}", param="language")
     if first.start_us < 0:
         raise InvalidInput("start_us must not be negative", param="start_us")
+    if not TEMPERATURES[0] <= first.temperature <= TEMPERATURES[1]:
+        raise InvalidInput(f"temperature must be 0 to 1, not {first.temperature:g}", param="temperature")
+    _check_endpointing(first)
     if first.encoding not in CONTAINERS:
         _check_format(first)
     return replace(first, language=language)
+
+
+def _check_endpointing(config: RecognizeConfig) -> None:
+    if not 0 <= config.vad_start < 1:
+        raise InvalidInput(f"vad_start must be 0 to 1, not {config.vad_start:g}", param="vad_start")
+    if config.min_silence_ms and config.min_silence_ms not in SILENCES_MS:
+        raise InvalidInput(
+            f"min_silence_ms must be {SILENCES_MS[0]} to {SILENCES_MS[-1]}, not {config.min_silence_ms}",
+            param="min_silence_ms",
+        )
 
 
 def _check_format(config: RecognizeConfig) -> None:

@@ -5,12 +5,15 @@ Speech inputs in, speech events out, as the port says. Model work runs on the wo
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 
 from services.asr.configuration import checked
 from services.asr.file_call import serve_file
 from services.asr.live_call import serve_live
 from services.asr.loaded import Loaded
+from services.asr.models.whisper import Prompt
 from services.asr.produced import Emit, produced
+from services.asr.prompting import prompt_tokens
 from services.common.errors import Overloaded
 from services.common.ports import Call
 from services.common.types import Encoding, Ready, SpeechEvent, SpeechInput
@@ -48,9 +51,15 @@ class WhisperTranscriber:
         return produced(work, EVENTS_WAITING)
 
     async def _serve(self, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]) -> None:
-        config = checked(await anext(inputs, None), self._loaded.name, self._loaded.whisper.speaks)
-        await emit(Ready(self._loaded.name))
+        loaded, whisper = self._loaded, self._loaded.whisper
+        config = checked(await anext(inputs, None), loaded.name, whisper.speaks)
+        before, cut = (await loaded.listener.workers.run(partial(prompt_tokens, config, whisper.spelled))).value
+        if cut is not None:
+            await emit(cut)
+        language = config.language if whisper.multilingual else "en"
+        await emit(Ready(loaded.name, language, len(before)))
+        prompt = Prompt(before, language=config.language, temperature=config.temperature)
         if config.encoding is Encoding.FILE:
-            await serve_file(self._loaded, config, inputs, emit)
+            await serve_file(loaded, config, prompt, inputs, emit)
         else:
-            await serve_live(self._loaded, config, inputs, emit)
+            await serve_live(loaded, config, prompt, inputs, emit)

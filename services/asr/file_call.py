@@ -1,16 +1,17 @@
 """Serves one file: collects it, has it decoded, transcribes it window by window. Called by the engine."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 
 from services.asr.collect import collected
 from services.asr.container import decode_file
 from services.asr.loaded import Loaded
 from services.asr.models.silero import SpeechDetector
+from services.asr.models.whisper import Prompt
 from services.asr.offline import FileTranscript
 from services.asr.produced import Emit
 from services.common.types import (
-    Committed,
     Marker,
     RecognizeConfig,
     Settled,
@@ -25,7 +26,7 @@ DAMAGED = Warned("damaged_audio", "the file breaks off or is damaged; what came 
 
 
 async def serve_file(
-    loaded: Loaded, config: RecognizeConfig, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]
+    loaded: Loaded, config: RecognizeConfig, told: Prompt, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]
 ) -> None:
     """Transcribe a file that comes in pieces; flushes are answered at the end, where all is final."""
     data, markers = await collected(inputs, loaded.settings.max_file_bytes)
@@ -34,7 +35,10 @@ async def serve_file(
         await emit(DAMAGED)
     if not file.samples:
         await emit(EMPTY)
-    transcript = FileTranscript(file, loaded.rules, config.language, config.start_us)
+    spell = loaded.whisper.spelling if config.details else None
+    transcript = FileTranscript(file, loaded.rules(config), told, config.start_us, spell)
+    # Says how long the file is before the work on it, which takes longer the longer it is.
+    await emit(Settled(config.start_us, transcript.end_us, config.start_us, transcript.coverage(config.start_us)))
     await _transcribe(loaded, transcript, emit)
     for marker in markers:
         await emit(Marker(marker))
@@ -47,7 +51,7 @@ async def _transcribe(loaded: Loaded, transcript: FileTranscript, emit: Emit[Spe
         await loaded.listener.workers.run(partial(transcript.listen, detector, piece))
     for window in transcript.windows():
         done = await loaded.listener.run(transcript.hear(window), Priority.FILE)
-        if done.value:
-            await emit(Committed(done.value, done.timing))
+        if done.value.words:
+            await emit(replace(done.value, timing=done.timing))
         until_us = transcript.us(window[1])
         await emit(Settled(until_us, transcript.end_us, until_us, transcript.coverage(until_us)))

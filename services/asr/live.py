@@ -15,7 +15,7 @@ from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.pcm import PcmReader
 from services.asr.recognition import Decision, Recognition
 from services.asr.repetition import Listening
-from services.asr.words import HeardWord
+from services.asr.words import HeardWord, Spell, spelled
 from services.common.types import (
     AudioChunk,
     Committed,
@@ -55,6 +55,7 @@ class LiveSession:
     partials: bool = True
     said: tuple[HeardWord, ...] = ()  # what an earlier stream has committed of the first audio
     last_end_us: int = 0  # before which all words are said
+    spell: Spell | None = None  # to say the words' tokens
     _items: deque[LiveItem] = field(default_factory=deque)
     _events: list[SpeechEvent] = field(default_factory=list)
     _decided: int = 0  # position before which nothing is heard again
@@ -199,7 +200,7 @@ class LiveSession:
         for word in heard:
             start_us = max(last_us, self.hearing.clock.us(word.start))
             last_us = max(start_us, self.hearing.clock.us(word.end))
-            words.append(Word(word.text, start_us, last_us, word.confidence))
+            words.append(Word(word.text, start_us, last_us, word.confidence, tokens=spelled(word, self.spell)))
         return tuple(words)
 
     def _settle(self, *, always: bool = False) -> None:

@@ -13,6 +13,7 @@ from services.asr.inbox import Inbox
 from services.asr.live import LiveSession
 from services.asr.loaded import Loaded
 from services.asr.mel import SAMPLE_RATE_HZ
+from services.asr.models.whisper import Prompt
 from services.asr.pcm import SAMPLE_BYTES, PcmReader
 from services.asr.produced import Emit
 from services.asr.recognition import Recognition
@@ -38,19 +39,19 @@ US_PER_SAMPLE = 1_000_000 / SAMPLE_RATE_HZ
 
 
 async def serve_live(
-    loaded: Loaded, config: RecognizeConfig, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]
+    loaded: Loaded, config: RecognizeConfig, told: Prompt, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]
 ) -> None:
     """Transcribe a stream until its inputs end."""
     if config.encoding not in SAMPLE_BYTES:
         async with aclosing(decoded(config, inputs)) as audio:
-            await serve_live(loaded, pcm_config(config), audio, emit)
+            await serve_live(loaded, pcm_config(config), told, audio, emit)
         return
     bytes_per_s = SAMPLE_BYTES[config.encoding] * config.channels * config.sample_rate_hz
     max_us = int(loaded.settings.max_backlog_s * 1_000_000)
     inbox = Inbox(max_us, lambda chunk: len(chunk.data) * 1_000_000 // bytes_per_s)
     async with asyncio.TaskGroup() as group:
         group.create_task(inbox.fill(_audio(inputs)))
-        await _decide(_session(loaded, config), inbox, loaded, emit)
+        await _decide(_session(loaded, config, told), inbox, loaded, emit)
 
 
 async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit[SpeechEvent]) -> None:
@@ -69,18 +70,19 @@ async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit
                     return
 
 
-def _session(loaded: Loaded, config: RecognizeConfig) -> LiveSession:
-    hearing = Hearing(loaded.silero, loaded.rules, config.sample_rate_hz, config.start_us)
+def _session(loaded: Loaded, config: RecognizeConfig, told: Prompt) -> LiveSession:
+    hearing = Hearing(loaded.silero, loaded.rules(config), config.sample_rate_hz, config.start_us)
     max_window = int(loaded.settings.max_window_s * SAMPLE_RATE_HZ)
     return LiveSession(
         PcmReader(config.encoding, config.channels),
         hearing,
-        Recognition(LocalAgreement(), hearing, max_window, config.language),
+        Recognition(LocalAgreement(), hearing, max_window, told),
         Ledger(max(config.start_us, config.settled_us)),
         loaded.settings.pass_interval_ms * SAMPLE_RATE_HZ // 1_000,
         config.partials,
         tuple(_heard(loaded, config, word) for word in config.said),
         max(config.start_us, config.settled_us),
+        loaded.whisper.spelling if config.details else None,
     )
 
 

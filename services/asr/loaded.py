@@ -16,6 +16,7 @@ from services.asr.models.silero import SileroModel, SpeechDetector
 from services.asr.models.whisper import TINY_EN, Pass, Prompt, Speech, WhisperModel, tiny_en_folder
 from services.asr.repetition import MIN_FRAMES
 from services.asr.settings import AsrSettings
+from services.common.types import RecognizeConfig
 from services.inference.batching import Batcher
 from services.inference.lanes import BatchSettings
 from services.inference.processes import Processes
@@ -37,13 +38,14 @@ class Loaded:
     decoders: Processes
     settings: AsrSettings
 
-    @property
-    def rules(self) -> EndpointRules:
-        """Return the endpointing rules of the settings."""
+    def rules(self, config: RecognizeConfig) -> EndpointRules:
+        """Return the endpointing rules of the settings, but for those that the call sets itself."""
         settings = self.settings
-        return EndpointRules(
-            settings.vad_start, settings.vad_stop, settings.min_speech_ms * PER_MS, settings.min_silence_ms * PER_MS
-        )
+        start, stop = settings.vad_start, settings.vad_stop
+        if config.vad_start:
+            start, stop = config.vad_start, config.vad_start * stop / start
+        silence_ms = config.min_silence_ms or settings.min_silence_ms
+        return EndpointRules(start, stop, settings.min_speech_ms * PER_MS, silence_ms * PER_MS)
 
 
 @asynccontextmanager

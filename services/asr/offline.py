@@ -17,8 +17,8 @@ from services.asr.pauses import Pauses, Stretch, without_gaps, without_pauses
 from services.asr.repetition import Listening, hear_thoroughly
 from services.asr.resample import Resampler
 from services.asr.tape import Tape
-from services.asr.words import HeardWord
-from services.common.types import Coverage, Word
+from services.asr.words import HeardWord, Spell, spelled
+from services.common.types import Committed, Coverage, Window, Word
 
 PIECE_S = 30  # a job
 LONGEST = 20 * SAMPLE_RATE_HZ  # one window; the encoder has room for 30 s, and its cost grows faster than the window
@@ -27,11 +27,17 @@ MARGIN = 3_200  # 200 ms: the detector is late on soft sounds
 
 
 class FileTranscript:
-    """State of one file's transcription; its first sample lies at ``start_us``."""
+    """State of one file's transcription; its first sample lies at ``start_us``.
 
-    def __init__(self, file: DecodedFile, rules: EndpointRules, language: str, start_us: int) -> None:
+    The decoder is ``told`` the same for each window. With ``spell`` the words come with tokens.
+    """
+
+    def __init__(
+        self, file: DecodedFile, rules: EndpointRules, told: Prompt, start_us: int, spell: Spell | None = None
+    ) -> None:
         self._rules = rules
-        self._language = language
+        self._told = told
+        self._spell = spell
         self._ledger = Ledger(start_us)
         self._own = np.frombuffer(file.samples, "<i2")
         self._piece = PIECE_S * file.rate_hz
@@ -73,19 +79,24 @@ class FileTranscript:
         parts = [part for stretch in found for part in shortened(stretch, self._probabilities, LONGEST)]
         return widened(packed(parts, LONGEST, WIDEST_PAUSE), MARGIN, self._tape.end)
 
-    def hear(self, window: Stretch) -> Listening[tuple[Word, ...]]:
-        """Return the words of a window."""
+    def hear(self, window: Stretch) -> Listening[Committed]:
+        """Return the words of a window; there may be none."""
         start, end = window
         speech = Speech(self._tape.read(start, end), start, start)
         self._pauses.forget(start)
-        heard = yield from hear_thoroughly(speech, Prompt(language=self._language))
+        heard = yield from hear_thoroughly(speech, self._told)
         pauses = [pause for pause in self._pauses.stretches() if pause[0] < end]
-        words = tuple(self._word(word) for word in without_gaps(without_pauses(heard, pauses), pauses))
-        if words:
+        heard = without_gaps(without_pauses(heard, pauses), pauses)
+        if heard:
             self._ledger.transcribed(self.us(start), self.us(end))
-        return words
+        words = tuple(map(self._word, heard))
+        return Committed(words, window=self._described(heard[0], start) if heard and self._spell else None)
+
+    def _described(self, word: HeardWord, start: int) -> Window:
+        return Window(self.us(start), word.no_speech, word.language)
 
     def _word(self, word: HeardWord) -> Word:
         start_us = max(self._last_end_us, self.us(word.start))
         self._last_end_us = max(start_us, self.us(word.end))
-        return Word(word.text, start_us, self._last_end_us, word.confidence)
+        tokens = spelled(word, self._spell)
+        return Word(word.text, start_us, self._last_end_us, word.confidence, tokens=tokens)

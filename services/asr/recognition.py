@@ -6,7 +6,7 @@ are forced on every later pass, so they can never change.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.asr.cut import best_cut
 from services.asr.hearing import Hearing
@@ -14,11 +14,10 @@ from services.asr.hypothesis import CommitPolicy
 from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.models.whisper import Prompt, Speech
 from services.asr.pauses import without_gaps, without_pauses
+from services.asr.prompting import CONTEXT_TOKENS, PROMPT_TOKENS
 from services.asr.repetition import Listening, hear_quickly, hear_thoroughly
 from services.asr.words import HeardWord
 
-# As many as most words have: passes run together only when what was said before has the same length.
-CONTEXT_TOKENS = 24
 GRACE = 2 * SAMPLE_RATE_HZ  # beyond the longest window, to find a good cut
 KEPT = SAMPLE_RATE_HZ  # the last second of a window is never decided by force
 
@@ -32,13 +31,16 @@ class Decision:
 
 
 class Recognition:
-    """The running speech of one session. At most ``max_window`` samples, and a little more, are heard at once."""
+    """The running speech of one session. At most ``max_window`` samples, and a little more, are heard at once.
 
-    def __init__(self, policy: CommitPolicy, hearing: Hearing, max_window: int, language: str) -> None:
+    ``told`` is what the decoder is told before all that was said.
+    """
+
+    def __init__(self, policy: CommitPolicy, hearing: Hearing, max_window: int, told: Prompt) -> None:
         self._policy = policy
         self._hearing = hearing
         self._max_window = max_window
-        self._language = language
+        self._told = told
         self._before: deque[HeardWord] = deque(maxlen=CONTEXT_TOKENS)
         self.begin(0)
 
@@ -100,7 +102,8 @@ class Recognition:
         return without_gaps(without_pauses(words, pauses), pauses, after)
 
     def _prompt(self) -> Prompt:
-        return Prompt(_tokens(self._before)[-CONTEXT_TOKENS:], _tokens(self._committed), self._language)
+        before = self._told.before[CONTEXT_TOKENS - PROMPT_TOKENS :] + _tokens(self._before)[-CONTEXT_TOKENS:]
+        return replace(self._told, before=before, forced=_tokens(self._committed))
 
     def _decided(self, words: Sequence[HeardWord], count: int) -> Decision:
         self._committed.extend(words[:count])

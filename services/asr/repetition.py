@@ -4,6 +4,7 @@ Whisper was trained on 30 s and looks for more to say when it sees less. Called 
 """
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from services.asr.mel import FRAMES_PER_S, HOP, MAX_FRAMES
@@ -15,6 +16,7 @@ MARGIN_FRAMES = 1 * FRAMES_PER_S  # silence after the speech, so that it sees th
 SHORTEST = 3  # words; "no, no" and "very, very" are how people talk
 MOST_COPIES = 3  # of anything shorter
 FASTEST = 3_000  # samples a word: nobody says a whole clause twice at more than 5 words a second
+DOUBTFUL = -1.0  # mean log probability of a token under which Whisper, too, hears again
 RUSHED = 0.7  # of the time that saying it first took: a copy with a word of no time at all was not spoken
 
 
@@ -36,7 +38,17 @@ def hear_quickly(
 
 
 def hear_thoroughly(speech: Speech, prompt: Prompt, forced: Sequence[HeardWord] = ()) -> Listening[list[HeardWord]]:
-    """Return the words after the ``forced`` ones; a repetition is heard again with 30 s before the encoder."""
+    """Return the words after the ``forced`` ones; a repetition is heard again with 30 s before the encoder.
+
+    Words that the model doubts are heard again without what was said before, which may have led it astray.
+    """
+    words = yield from _hear_without_copies(speech, prompt, forced)
+    if prompt.before and _doubtful(words):
+        return (yield from _hear_without_copies(speech, replace(prompt, before=()), forced))
+    return words
+
+
+def _hear_without_copies(speech: Speech, prompt: Prompt, forced: Sequence[HeardWord]) -> Listening[list[HeardWord]]:
     words, repeated = yield from hear_quickly(speech, prompt, forced)
     if not repeated:
         return words
@@ -45,6 +57,11 @@ def hear_thoroughly(speech: Speech, prompt: Prompt, forced: Sequence[HeardWord] 
     if at is None or _spoken_twice([*forced, *words], at + len(forced)):
         return words
     return words[:at]
+
+
+def _doubtful(words: Sequence[HeardWord]) -> bool:
+    logprobs = [logprob for word in words for logprob in word.logprobs]
+    return bool(logprobs) and sum(logprobs) / len(logprobs) < DOUBTFUL
 
 
 def without_rushed(words: Sequence[HeardWord], forced: Sequence[HeardWord] = ()) -> list[HeardWord]:

@@ -3,24 +3,43 @@
 The alignment is dynamic time warping over cross-attention (openai/whisper ``timing.py``): pairs of token and frame.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from services.common.types import Token
+
 POSITION_PER_STEP = 320  # one encoder position is 20 ms
+LEAST_PROBABILITY = 1e-10  # what the model rounds to nothing still has a logarithm
 
 
 @dataclass(frozen=True, slots=True)
 class HeardWord:
-    """A word with the tokens that spell it; times are positions in the 16 kHz stream."""
+    """A word with the tokens that spell it; times are positions in the 16 kHz stream.
+
+    ``no_speech`` and ``language`` are what the model made of the whole stretch that it heard the word in.
+    """
 
     text: str
     tokens: tuple[int, ...]
     start: int
     end: int
     confidence: float
+    logprobs: tuple[float, ...] = ()
+    no_speech: float = 0.0
+    language: str = ""
 
 
 Decode = Callable[[Sequence[int]], str]
+Spell = Callable[[int], bytes]
+
+
+def spelled(word: HeardWord, spell: Spell | None) -> tuple[Token, ...]:
+    """Return the word's tokens as callers see them; none where nobody wants them."""
+    if spell is None:
+        return ()
+    pairs = zip(word.tokens, word.logprobs, strict=False)  # a word taken up from an earlier stream has no logprobs
+    return tuple(Token(token, spell(token), logprob) for token, logprob in pairs)
 
 
 def split(tokens: Sequence[int], decode: Decode) -> list[tuple[str, tuple[int, ...]]]:
@@ -69,7 +88,8 @@ def timed(
     for text, tokens in spelled:
         after = first + len(tokens)
         start, end = (origin + starts[token] * POSITION_PER_STEP for token in (first, after))
-        confidence = sum(probabilities[first:after]) / len(tokens)
-        words.append(HeardWord(text, tokens, start, end, min(1.0, max(0.0, confidence))))
+        own = probabilities[first:after]
+        logprobs = tuple(min(0.0, math.log(max(LEAST_PROBABILITY, probability))) for probability in own)
+        words.append(HeardWord(text, tokens, start, end, min(1.0, max(0.0, sum(own) / len(tokens))), logprobs))
         first = after
     return words

@@ -68,6 +68,8 @@ class RecognizeConfig:
 
     A stream that goes on where another broke off is told up to where that one had decided, ``settled_us``, and the
     words that it had ``said`` of the audio since ``start_us``: neither are they said nor is that time counted again.
+    The decoder takes the ``prompt`` as said before the audio; ``temperature`` 0 takes the likeliest token, up to 1
+    samples. ``details`` asks for tokens and windows. ``vad_start`` and ``min_silence_ms``: 0 is the service's own.
     """
 
     encoding: Encoding
@@ -79,6 +81,11 @@ class RecognizeConfig:
     start_us: int = 0
     settled_us: int = 0
     said: "tuple[Word, ...]" = ()
+    prompt: str = ""
+    temperature: float = 0.0
+    details: bool = False
+    vad_start: float = 0.0
+    min_silence_ms: int = 0
 
     @property
     def bytes_per_s(self) -> int:
@@ -96,6 +103,15 @@ class AudioChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of a word as the model spells it; its bytes may end within a character."""
+
+    id: int
+    text: bytes
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
 class Word:
     """A word as heard; ``interpolated`` when its times were set between neighbours."""
 
@@ -104,13 +120,19 @@ class Word:
     end_us: int
     confidence: float
     interpolated: bool = False
+    tokens: tuple[Token, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The transcriber took the configuration."""
+    """The transcriber took the configuration; it listens for ``language``, or the model finds out where that is empty.
+
+    ``prompt_tokens`` of the prompt are told to the decoder.
+    """
 
     model: str
+    language: str = ""
+    prompt_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +158,21 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """The stretch of a file that words were heard in; ``no_speech`` is the model's probability that nobody speaks."""
+
+    start_us: int
+    no_speech: float
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
-    """Words that never change again, in order, times monotone."""
+    """Words that never change again, in order, times monotone; of files, and when asked for, with their window."""
 
     words: tuple[Word, ...]
     timing: StageTiming = StageTiming()
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from services.gateway.clients import open_upstreams
 from services.gateway.edge import Edge
 from services.gateway.loop_watch import watched_loop
 from services.gateway.problems import install_problems
-from services.gateway.routes import alignments, health, stream
+from services.gateway.routes import alignments, health, models, realtime, stream, transcriptions
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import GatewayState
 from services.gateway.store import open_store
@@ -33,7 +33,7 @@ def build_app(settings: GatewaySettings) -> FastAPI:
             yield
 
     app = FastAPI(title="Attune", version="0.1.0", description=ABOUT, lifespan=lifespan)
-    for routes in (alignments, stream, health):
+    for routes in (alignments, transcriptions, models, stream, realtime, health):
         app.include_router(routes.router)
     install_problems(app)
     app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, allow_methods=["*"], allow_headers=["*"])

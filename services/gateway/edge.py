@@ -13,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.common.errors import AttuneError, Idle, InvalidInput, TooLarge, shown
-from services.gateway.problems import problem
+from services.gateway.problems import refusal
 from services.gateway.settings import GatewaySettings
 
 REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,200}")
@@ -49,7 +49,7 @@ class Edge:
             log.error("request_failed", exc_info=error)
         if answer.started:  # nothing honest can be said any more: cut the answer off
             raise error
-        await problem(seen, answer.request_id)(scope, receive, answer.send)
+        await refusal(seen, scope)(scope, receive, answer.send)
 
 
 class _Body:

@@ -35,7 +35,8 @@ from services.gateway.telling import Teller
 LEAST_BYTES = 1024  # of anything in the queue: a storm of flushes or empty frames is bounded like audio
 
 
-def _weight(item: SpeechInput) -> int:
+def weight(item: SpeechInput) -> int:
+    """Return what an input weighs in a session's queue to the recogniser."""
     return max(LEAST_BYTES, len(item.data) if isinstance(item, AudioChunk) else 0)
 
 
@@ -46,7 +47,7 @@ class Hearing:
         self._teller = teller
         self._session = teller.session
         self._matching = matching
-        self._inputs: Inbox[SpeechInput] = Inbox(queue_bytes, _weight)
+        self._inputs: Inbox[SpeechInput] = Inbox(queue_bytes, weight)
         self._clock = AudioClock(0)
         self.coverage = Coverage(0, 0, 0)
 

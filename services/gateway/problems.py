@@ -1,16 +1,31 @@
-"""Errors as HTTP answers: RFC 9457 problem details, the same for ours, FastAPI's and those nobody foresaw."""
+"""Errors as HTTP answers: RFC 9457 problem details, the same for ours, FastAPI's and those nobody foresaw.
+
+OpenAI's routes answer with OpenAI's error object instead.
+"""
 
 import math
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from services.common.errors import TABLE, AttuneError, InvalidInput, NotFound, shown
+from services.gateway.openai.errors import error_answer, speaks_openai
+from services.gateway.presence import CallerGone
+
+NOBODY = 499  # what nginx logs for a caller that hung up; it is sent to nobody
 
 log = structlog.get_logger(__name__)
+
+
+def refusal(error: AttuneError, scope: Scope, status: int | None = None) -> JSONResponse:
+    """Return the answer for an error in the shape that the route's clients know; ``status`` if not its own."""
+    if speaks_openai(scope["path"]):
+        return error_answer(error, status)
+    return problem(error, scope["state"]["request_id"], status)
 
 
 def problem(error: AttuneError, request_id: str, status: int | None = None) -> JSONResponse:
@@ -55,7 +70,7 @@ def install_problems(app: FastAPI) -> None:
             case RequestValidationError():
                 seen: AttuneError = error_of_validation(error)
             case HTTPException(__cause__=AttuneError() as cause):  # FastAPI hides what ended the reading of a body
-                return problem(cause, request.state.request_id)
+                return refusal(cause, request.scope)
             case HTTPException():
                 seen = error_of_http(error)
             case _:
@@ -63,7 +78,11 @@ def install_problems(app: FastAPI) -> None:
         if seen.http == 500:
             log.error("request_failed", exc_info=error)
         status = error.status_code if isinstance(error, HTTPException) else None
-        return problem(seen, request.state.request_id, status)
+        return refusal(seen, request.scope, status)
 
+    async def answer_nobody(_request: Request, _error: Exception) -> Response:
+        return Response(status_code=NOBODY)
+
+    app.add_exception_handler(CallerGone, answer_nobody)
     for kind in (AttuneError, HTTPException, RequestValidationError, ExceptionGroup):
         app.add_exception_handler(kind, answer)

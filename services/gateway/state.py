@@ -1,6 +1,7 @@
 """What routes find in the app: made once by the composition root."""
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -21,6 +22,8 @@ class GatewayState:
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     live: set[str] = field(default_factory=set)
+    model: str = ""  # the recogniser's, as last heard from it
+    started_s: int = field(default_factory=lambda: int(time.time()))  # since when models are offered here
 
     def __post_init__(self) -> None:
         self.empty.set()

@@ -208,6 +208,10 @@ async def test_a_gap_in_time_is_dropped_audio(model_of: Callable[[str], str]):
         (RecognizeConfig(Encoding.PCM_S16LE, 0, 1), "sample_rate_hz"),
         (RecognizeConfig(Encoding.PCM_S16LE, 16_000, 0), "channels"),
         (dataclasses.replace(LIVE, language="xx"), "language"),
+        (dataclasses.replace(LIVE, temperature=1.5), "temperature"),
+        (dataclasses.replace(FILE, temperature=-0.5), "temperature"),
+        (dataclasses.replace(LIVE, vad_start=1.0), "vad_start"),
+        (dataclasses.replace(LIVE, min_silence_ms=50), "min_silence_ms"),
     ],
 )
 async def test_impossible_audio_settings_are_named(config: RecognizeConfig, param: str, model_of: Callable[[str], str]):
@@ -217,6 +221,40 @@ async def test_impossible_audio_settings_are_named(config: RecognizeConfig, para
             with pytest.raises(InvalidInput) as caught:
                 await outputs(port, config)
             assert caught.value.param == param
+
+
+async def test_details_come_when_asked_for(model_of: Callable[[str], str]):
+    """A file's words have tokens that spell them, windows say what the model made of them; unasked there is neither."""
+    async with open_pair("asr", model_of("asr")) as pair:
+        for _, port in pair.all():
+            _, *items = inputs_of("asr")
+            for details in (True, False):
+                events = await outputs(port, dataclasses.replace(FILE, details=details), *items)
+                windows = [event for event in events if isinstance(event, Committed)]
+                assert all((window.window is not None) == details for window in windows)
+                words = [word for window in windows for word in window.words]
+                for word in words:
+                    spelled = b"".join(token.text for token in word.tokens).decode().strip()
+                    assert spelled == (word.text if details else "")
+                    assert all(token.logprob <= 0 for token in word.tokens)
+
+
+async def test_a_long_prompt_is_cut_and_said(model_of: Callable[[str], str]):
+    """Before the configuration is taken the caller knows; a short one is told whole."""
+    async with open_pair("asr", model_of("asr")) as pair:
+        for _, port in pair.all():
+            warned, ready, *_ = await outputs(port, dataclasses.replace(FILE, prompt="once more " * 300))
+            assert (warned.code, ready.prompt_tokens, ready.language) == ("prompt_truncated", 223, "en")
+            ready, *_ = await outputs(port, dataclasses.replace(LIVE, prompt="once more"))
+            assert ready.prompt_tokens == 2
+
+
+async def test_a_file_says_its_length_before_the_work_on_it():
+    """Callers who wait as long as a file deserves know how long that is from the start."""
+    async with open_pair("asr", "tiny.en") as pair:
+        for _, port in pair.all():
+            ready, first, *_ = await outputs(port, *inputs_of("asr"))
+            assert (first.until_us, first.received_us // 1_000_000) == (0, 9), ready
 
 
 async def test_a_file_that_is_no_audio_is_refused():

@@ -15,13 +15,15 @@ README = (ROOT / "README.md").read_text()
 ADDRESS = "http://127.0.0.1:8080"
 
 
-def test_the_python_example_runs(fakes: Running):
-    """The snippet works as it stands, but for the address."""
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    command = [sys.executable, "-W", "error", "-c", code.replace(ADDRESS, fakes.url)]
+@pytest.mark.parametrize(("number", "printed"), [(0, "SessionEnded"), (1, "w1 w2 w3")])
+def test_the_python_examples_run(fakes: Running, number: int, printed: str):
+    """The snippets work as they stand, but for the address."""
+    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(codes) == 2
+    command = [sys.executable, "-W", "error", "-c", codes[number].replace(ADDRESS, fakes.url)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert "SessionEnded" in done.stdout
+    assert printed in done.stdout
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")

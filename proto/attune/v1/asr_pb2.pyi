@@ -18,7 +18,7 @@ class RecognizeRequest(_message.Message):
     def __init__(self, config: _Optional[_Union[RecognizeConfig, _Mapping]] = ..., audio: _Optional[_Union[AudioChunk, _Mapping]] = ..., flush: _Optional[_Union[_common_pb2.Marker, _Mapping]] = ...) -> None: ...
 
 class RecognizeConfig(_message.Message):
-    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us", "settled_us", "said")
+    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us", "settled_us", "said", "prompt", "temperature", "details", "vad_start", "min_silence_ms")
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
@@ -28,6 +28,11 @@ class RecognizeConfig(_message.Message):
     START_US_FIELD_NUMBER: _ClassVar[int]
     SETTLED_US_FIELD_NUMBER: _ClassVar[int]
     SAID_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_FIELD_NUMBER: _ClassVar[int]
+    TEMPERATURE_FIELD_NUMBER: _ClassVar[int]
+    DETAILS_FIELD_NUMBER: _ClassVar[int]
+    VAD_START_FIELD_NUMBER: _ClassVar[int]
+    MIN_SILENCE_MS_FIELD_NUMBER: _ClassVar[int]
     encoding: str
     sample_rate_hz: int
     channels: int
@@ -37,7 +42,12 @@ class RecognizeConfig(_message.Message):
     start_us: int
     settled_us: int
     said: _containers.RepeatedCompositeFieldContainer[Word]
-    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ..., settled_us: _Optional[int] = ..., said: _Optional[_Iterable[_Union[Word, _Mapping]]] = ...) -> None: ...
+    prompt: str
+    temperature: float
+    details: bool
+    vad_start: float
+    min_silence_ms: int
+    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ..., settled_us: _Optional[int] = ..., said: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., prompt: _Optional[str] = ..., temperature: _Optional[float] = ..., details: _Optional[bool] = ..., vad_start: _Optional[float] = ..., min_silence_ms: _Optional[int] = ...) -> None: ...
 
 class AudioChunk(_message.Message):
     __slots__ = ("seq", "pts_us", "data")
@@ -72,10 +82,14 @@ class RecognizeResponse(_message.Message):
     def __init__(self, ready: _Optional[_Union[Ready, _Mapping]] = ..., speech_started: _Optional[_Union[SpeechStarted, _Mapping]] = ..., speech_stopped: _Optional[_Union[SpeechStopped, _Mapping]] = ..., partial: _Optional[_Union[Partial, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., marker: _Optional[_Union[_common_pb2.Marker, _Mapping]] = ..., warning: _Optional[_Union[Notice, _Mapping]] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ...) -> None: ...
 
 class Ready(_message.Message):
-    __slots__ = ("model",)
+    __slots__ = ("model", "language", "prompt_tokens")
     MODEL_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     model: str
-    def __init__(self, model: _Optional[str] = ...) -> None: ...
+    language: str
+    prompt_tokens: int
+    def __init__(self, model: _Optional[str] = ..., language: _Optional[str] = ..., prompt_tokens: _Optional[int] = ...) -> None: ...
 
 class SpeechStarted(_message.Message):
     __slots__ = ("pts_us",)
@@ -89,19 +103,31 @@ class SpeechStopped(_message.Message):
     pts_us: int
     def __init__(self, pts_us: _Optional[int] = ...) -> None: ...
 
+class Token(_message.Message):
+    __slots__ = ("id", "text", "logprob")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    LOGPROB_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    text: bytes
+    logprob: float
+    def __init__(self, id: _Optional[int] = ..., text: _Optional[bytes] = ..., logprob: _Optional[float] = ...) -> None: ...
+
 class Word(_message.Message):
-    __slots__ = ("text", "start_us", "end_us", "confidence", "interpolated")
+    __slots__ = ("text", "start_us", "end_us", "confidence", "interpolated", "tokens")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     START_US_FIELD_NUMBER: _ClassVar[int]
     END_US_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     INTERPOLATED_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
     text: str
     start_us: int
     end_us: int
     confidence: float
     interpolated: bool
-    def __init__(self, text: _Optional[str] = ..., start_us: _Optional[int] = ..., end_us: _Optional[int] = ..., confidence: _Optional[float] = ..., interpolated: _Optional[bool] = ...) -> None: ...
+    tokens: _containers.RepeatedCompositeFieldContainer[Token]
+    def __init__(self, text: _Optional[str] = ..., start_us: _Optional[int] = ..., end_us: _Optional[int] = ..., confidence: _Optional[float] = ..., interpolated: _Optional[bool] = ..., tokens: _Optional[_Iterable[_Union[Token, _Mapping]]] = ...) -> None: ...
 
 class Partial(_message.Message):
     __slots__ = ("words", "timing")
@@ -111,13 +137,25 @@ class Partial(_message.Message):
     timing: _common_pb2.StageTiming
     def __init__(self, words: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., timing: _Optional[_Union[_common_pb2.StageTiming, _Mapping]] = ...) -> None: ...
 
+class Window(_message.Message):
+    __slots__ = ("start_us", "no_speech", "language")
+    START_US_FIELD_NUMBER: _ClassVar[int]
+    NO_SPEECH_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    start_us: int
+    no_speech: float
+    language: str
+    def __init__(self, start_us: _Optional[int] = ..., no_speech: _Optional[float] = ..., language: _Optional[str] = ...) -> None: ...
+
 class Committed(_message.Message):
-    __slots__ = ("words", "timing")
+    __slots__ = ("words", "timing", "window")
     WORDS_FIELD_NUMBER: _ClassVar[int]
     TIMING_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
     words: _containers.RepeatedCompositeFieldContainer[Word]
     timing: _common_pb2.StageTiming
-    def __init__(self, words: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., timing: _Optional[_Union[_common_pb2.StageTiming, _Mapping]] = ...) -> None: ...
+    window: Window
+    def __init__(self, words: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., timing: _Optional[_Union[_common_pb2.StageTiming, _Mapping]] = ..., window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
 
 class Settled(_message.Message):
     __slots__ = ("until_us", "received_us", "coverage", "resume_us")

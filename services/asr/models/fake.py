@@ -6,6 +6,7 @@ Every half second of the media clock that holds a sound is one word, named by it
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from services.asr.container import decode_file
 from services.asr.container_stream import decoded, pcm_config
 from services.asr.coverage import Ledger
 from services.asr.pcm import SAMPLE_BYTES, PcmReader
+from services.asr.prompting import prompt_tokens
 from services.asr.settings import AsrSettings
 from services.common.errors import InvalidInput
 from services.common.ports import Call
@@ -34,6 +36,8 @@ from services.common.types import (
     SpeechInput,
     SpeechStarted,
     SpeechStopped,
+    Token,
+    Window,
     Word,
 )
 
@@ -50,12 +54,16 @@ class FakeTranscriber:
     async def __call__(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
         """Transcribe one stream; ``call`` is not read."""
         config = checked(await anext(inputs, None), NAME, lambda language: language == "en")
-        yield Ready(NAME)
+        tokens, cut = prompt_tokens(config, _spelled)
+        if cut is not None:
+            yield cut
+        yield Ready(NAME, "en", len(tokens))
+        window = Window(config.start_us, 0.0, "en") if config.details and config.encoding is Encoding.FILE else None
         if config.encoding is Encoding.FILE:
             config, inputs = await self._file(config, inputs)
         elif config.encoding not in SAMPLE_BYTES:
             config, inputs = pcm_config(config), decoded(config, inputs)
-        session = _FakeSession(config)
+        session = _FakeSession(config, window)
         async with aclosing(_all(inputs)) as items:
             async for item in items:
                 for event in session.take(item):
@@ -69,7 +77,12 @@ class FakeTranscriber:
         data, markers = await collected(inputs, self._settings.max_file_bytes)
         file = await asyncio.to_thread(decode_file, data, self._settings.max_file_s)
         items: list[SpeechInput] = [AudioChunk(1, config.start_us, file.samples), *map(Flush, markers)]
-        return RecognizeConfig(Encoding.PCM_S16LE, file.rate_hz, partials=False, start_us=config.start_us), _each(items)
+        config = replace(config, encoding=Encoding.PCM_S16LE, sample_rate_hz=file.rate_hz, channels=1, partials=False)
+        return config, _each(items)
+
+
+def _spelled(text: str) -> tuple[int, ...]:
+    return tuple(range(len(text.split())))
 
 
 async def _each(items: list[SpeechInput]) -> AsyncGenerator[SpeechInput, None]:
@@ -86,8 +99,10 @@ async def _all(inputs: AsyncIterator[SpeechInput]) -> AsyncGenerator[SpeechInput
 class _FakeSession:
     """One stream: ``_until_us`` is where the undecided half second begins."""
 
-    def __init__(self, config: RecognizeConfig) -> None:
+    def __init__(self, config: RecognizeConfig, window: Window | None) -> None:
+        self._window = window
         self._partials = config.partials
+        self._details = config.details
         self._reader = PcmReader(config.encoding, config.channels)
         self._clock = MediaClock(config.start_us, config.sample_rate_hz, Fraction(1))
         self._ledger = Ledger(config.start_us)
@@ -148,7 +163,7 @@ class _FakeSession:
         started: list[SpeechEvent] = [] if self._speaking else [SpeechStarted(self._until_us)]
         self._speaking = True
         self._ledger.transcribed(self._until_us, self._clock.now_us)
-        return [*started, Committed((self._word(),))]
+        return [*started, Committed((self._word(),), window=self._window)]
 
     def _silence(self) -> list[SpeechEvent]:
         stopped: list[SpeechEvent] = [SpeechStopped(self._until_us)] if self._speaking else []
@@ -156,7 +171,9 @@ class _FakeSession:
         return stopped
 
     def _word(self) -> Word:
-        return Word(f"w{self._until_us // WORD_US}", self._until_us, self._clock.now_us, 1.0)
+        number = self._until_us // WORD_US
+        tokens = (Token(number, f" w{number}".encode(), 0.0),) if self._details else ()
+        return Word(f"w{number}", self._until_us, self._clock.now_us, 1.0, tokens=tokens)
 
     def _settled(self) -> Settled:
         until_us = self._until_us if self._loud else self._clock.now_us

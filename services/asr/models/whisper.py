@@ -7,7 +7,7 @@ Source: Radford et al. 2022; the forced prefix keeps committed words from ever c
 
 import json
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from services.asr.mel import HOP, MAX_FRAMES, SAMPLE_RATE_HZ, LogMel
+from services.asr.prompting import TEXT_POSITIONS
 from services.asr.words import HeardWord, split, timed, token_starts
 from services.inference.weights import package_file, verified
 
@@ -27,18 +28,31 @@ SHA256 = {
 }
 MAX_TOKENS_PER_S = 8.0  # fast speech has 5; without a bound a loop runs to 224 tokens
 SPARE_TOKENS = 6
-TEXT_POSITIONS = 448
 NO_SPEECH = 0.6  # and less sure of its words than this mean log probability: it heard noise
 UNSURE = -0.8
 
 
+def _characters() -> dict[str, int]:
+    """Return the byte of each character that vocabularies are written in (openai/gpt-2 ``bytes_to_unicode``)."""
+    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in shown]
+    return {chr(byte): byte for byte in shown} | {chr(256 + number): byte for number, byte in enumerate(hidden)}
+
+
+BYTES = _characters()
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the decoder is told: text said before the audio, and the words it must begin with."""
+    """What the decoder is told: text said before the audio, and the words it must begin with.
+
+    With ``temperature`` 0 it takes the likeliest token, above it samples.
+    """
 
     before: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
     language: str = ""
+    temperature: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +75,7 @@ class Pass:
     @property
     def kind(self) -> Hashable:
         """Return what passes must have in common to be generated together, as CTranslate2 4.8 has it."""
-        return self.frames, len(self.prompt.before), bool(self.prompt.forced)
+        return self.frames, len(self.prompt.before), bool(self.prompt.forced), self.prompt.temperature
 
 
 def tiny_en_folder() -> Path:
@@ -82,6 +96,7 @@ class WhisperModel:
         self._start, self._before, self._no_times, self._transcribe = map(
             self._token, ("startoftranscript", "startofprev", "notimestamps", "transcribe")
         )
+        self._end_of_text = self._token("endoftext")
         self._suppressed = json.loads((folder / "config.json").read_text())["suppress_ids"]
         self.multilingual: bool = self._model.is_multilingual
 
@@ -97,14 +112,19 @@ class WhisperModel:
             return language == "en"
         return self._tokenizer.token_to_id(f"<|{language}|>") is not None
 
-    def spelled(self, word: str) -> tuple[int, ...]:
-        """Return the tokens of a word in running text."""
-        return tuple(self._tokenizer.encode(f" {word}", add_special_tokens=False).ids)
+    def spelled(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of running text; what it holds of the model's own marks is left out."""
+        ids = self._tokenizer.encode(f" {text}", add_special_tokens=False).ids
+        return tuple(token for token in ids if token < self._end_of_text)
+
+    def spelling(self, token: int) -> bytes:
+        """Return the bytes that a token of text stands for."""
+        return bytes(BYTES[character] for character in self._tokenizer.id_to_token(token) or "")
 
     def hear(self, passes: Sequence[Pass]) -> list[list[HeardWord]]:
         """Return the words after the forced ones of each pass, the same as alone; all are of one kind."""
         asked = [self._encoded(wanted) for wanted in passes]
-        return [self._words(one, tokens) for one, tokens in zip(asked, self._generate(asked), strict=True)]
+        return [self._words(one, heard) for one, heard in zip(asked, self._generate(asked), strict=True)]
 
     def _encoded(self, wanted: Pass) -> "_Encoded":
         encoded = self._encode(wanted.speech.samples, wanted.frames)
@@ -124,35 +144,41 @@ class WhisperModel:
         name, _probability = self._model.detect_language(encoded)[0][0]
         return self._token(name.strip("<|>"))
 
-    def _generate(self, asked: Sequence["_Encoded"]) -> list[tuple[int, ...]]:
-        forced = bool(asked[0].wanted.prompt.forced)
+    def _generate(self, asked: Sequence["_Encoded"]) -> list["_Heard"]:
+        prompt = asked[0].wanted.prompt
         results = self._model.generate(
             _joined([one.encoded for one in asked]),
             [one.told for one in asked],
             beam_size=1,
             max_length=max(one.max_length for one in asked),
             # It would forbid an end right after the forced words, and so invent one more.
-            suppress_blank=not forced,
+            suppress_blank=not prompt.forced,
             suppress_tokens=self._suppressed,
             return_scores=True,
             return_no_speech_prob=True,
+            **({"sampling_topk": 0, "sampling_temperature": prompt.temperature} if prompt.temperature else {}),
         )
         return [self._heard(one, result, len(asked)) for one, result in zip(asked, results, strict=True)]
 
-    def _heard(self, one: "_Encoded", result: Any, together: int) -> tuple[int, ...]:
+    def _heard(self, one: "_Encoded", result: Any, together: int) -> "_Heard":
         tokens: list[int] = result.sequences_ids[0]
         if together > 1 and len(tokens) > one.most_tokens:
             # A loop that the others' room let run on; alone it is cut off, and its score is another.
             return self._generate([one])[0]
         forced = one.wanted.prompt.forced
         if not forced and result.no_speech_prob > NO_SPEECH and result.scores[0] < UNSURE:
-            return ()
+            return _Heard((), result.no_speech_prob)
         # The forced tokens come back before the new ones.
-        return tuple(tokens[len(forced) :])
+        return _Heard(tuple(tokens[len(forced) :]), result.no_speech_prob)
 
-    def _words(self, one: "_Encoded", heard: tuple[int, ...]) -> list[HeardWord]:
-        if not heard:
+    def _words(self, one: "_Encoded", heard: "_Heard") -> list[HeardWord]:
+        if not heard.tokens:
             return []
+        words = self._timed(one, heard.tokens)
+        language = (self._tokenizer.id_to_token(one.opening[1]) or "").strip("<|>") if self.multilingual else "en"
+        return [replace(word, no_speech=heard.no_speech, language=language) for word in words]
+
+    def _timed(self, one: "_Encoded", heard: tuple[int, ...]) -> list[HeardWord]:
         speech, forced = one.wanted.speech, one.wanted.prompt.forced
         tokens = [*forced, *heard]
         frames = max(2, speech.samples.size // HOP)
@@ -160,6 +186,14 @@ class WhisperModel:
         starts = token_starts(aligned.alignments, len(tokens))[len(forced) :]
         probabilities = aligned.text_token_probs[len(forced) :]
         return timed(split(heard, self._tokenizer.decode), starts, probabilities, speech.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """The new tokens of a pass, and the probability that nobody speaks in it."""
+
+    tokens: tuple[int, ...]
+    no_speech: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,9 @@ from services.common.types import (
     SpeechInput,
     SpeechStarted,
     SpeechStopped,
+    Token,
     Warned,
+    Window,
     Word,
 )
 from services.common.wire import Codec, member_from_pb
@@ -42,6 +44,11 @@ def config_to_pb(config: RecognizeConfig) -> pb.RecognizeConfig:
         start_us=config.start_us,
         settled_us=config.settled_us,
         said=map(word_to_pb, config.said),
+        prompt=config.prompt,
+        temperature=config.temperature,
+        details=config.details,
+        vad_start=config.vad_start,
+        min_silence_ms=config.min_silence_ms,
     )
 
 
@@ -57,6 +64,11 @@ def config_from_pb(message: pb.RecognizeConfig) -> RecognizeConfig:
         start_us=message.start_us,
         settled_us=message.settled_us,
         said=tuple(map(word_from_pb, message.said)),
+        prompt=message.prompt,
+        temperature=message.temperature,
+        details=message.details,
+        vad_start=message.vad_start,
+        min_silence_ms=message.min_silence_ms,
     )
 
 
@@ -95,12 +107,31 @@ def word_to_pb(word: Word) -> pb.Word:
         end_us=word.end_us,
         confidence=word.confidence,
         interpolated=word.interpolated,
+        tokens=[pb.Token(id=token.id, text=token.text, logprob=token.logprob) for token in word.tokens],
     )
 
 
 def word_from_pb(message: pb.Word) -> Word:
     """Return a word."""
-    return Word(message.text, message.start_us, message.end_us, message.confidence, message.interpolated)
+    tokens = tuple(Token(token.id, token.text, token.logprob) for token in message.tokens)
+    return Word(message.text, message.start_us, message.end_us, message.confidence, message.interpolated, tokens)
+
+
+def committed_to_pb(committed: Committed) -> pb.Committed:
+    """Return the message for committed words."""
+    message = pb.Committed(words=map(word_to_pb, committed.words), timing=timing_to_pb(committed.timing))
+    if committed.window is not None:
+        start_us, no_speech, language = committed.window.start_us, committed.window.no_speech, committed.window.language
+        message.window.CopyFrom(pb.Window(start_us=start_us, no_speech=no_speech, language=language))
+    return message
+
+
+def committed_from_pb(message: pb.Committed) -> Committed:
+    """Return committed words."""
+    window = None
+    if message.HasField("window"):
+        window = Window(message.window.start_us, message.window.no_speech, message.window.language)
+    return Committed(tuple(map(word_from_pb, message.words)), timing_from_pb(message.timing), window)
 
 
 def coverage_to_pb(coverage: Coverage) -> pb.Coverage:
@@ -137,8 +168,9 @@ def settled_from_pb(message: pb.Settled) -> Settled:
 def output_to_pb(event: SpeechEvent) -> Message:  # one row per event: long, and flat
     """Return the response that carries one event."""
     match event:
-        case Ready(model):
-            return pb.RecognizeResponse(ready=pb.Ready(model=model))
+        case Ready(model, language, prompt_tokens):
+            ready = pb.Ready(model=model, language=language, prompt_tokens=prompt_tokens)
+            return pb.RecognizeResponse(ready=ready)
         case SpeechStarted(pts_us):
             return pb.RecognizeResponse(speech_started=pb.SpeechStarted(pts_us=pts_us))
         case SpeechStopped(pts_us):
@@ -146,9 +178,8 @@ def output_to_pb(event: SpeechEvent) -> Message:  # one row per event: long, and
         case Partial(words, timing):
             partial = pb.Partial(words=map(word_to_pb, words), timing=timing_to_pb(timing))
             return pb.RecognizeResponse(partial=partial)
-        case Committed(words, timing):
-            committed = pb.Committed(words=map(word_to_pb, words), timing=timing_to_pb(timing))
-            return pb.RecognizeResponse(committed=committed)
+        case Committed():
+            return pb.RecognizeResponse(committed=committed_to_pb(event))
         case Settled():
             return pb.RecognizeResponse(settled=settled_to_pb(event))
         case Marker(marker):
@@ -166,7 +197,7 @@ def output_from_pb(message: Message) -> SpeechEvent:  # one row per event: long,
     assert isinstance(message, pb.RecognizeResponse)
     match message.WhichOneof("event"):
         case "ready":
-            return Ready(message.ready.model)
+            return Ready(message.ready.model, message.ready.language, message.ready.prompt_tokens)
         case "speech_started":
             return SpeechStarted(message.speech_started.pts_us)
         case "speech_stopped":
@@ -174,9 +205,7 @@ def output_from_pb(message: Message) -> SpeechEvent:  # one row per event: long,
         case "partial":
             return Partial(tuple(map(word_from_pb, message.partial.words)), timing_from_pb(message.partial.timing))
         case "committed":
-            return Committed(
-                tuple(map(word_from_pb, message.committed.words)), timing_from_pb(message.committed.timing)
-            )
+            return committed_from_pb(message.committed)
         case "settled":
             return settled_from_pb(message.settled)
         case "marker":

@@ -1,7 +1,6 @@
-"""``/livez``, ``/readyz``, ``/metrics``, ``/v1/models`` and the page at ``/``."""
+"""``/livez``, ``/readyz``, ``/metrics`` and the page at ``/``."""
 
 from importlib.resources import files
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
@@ -39,13 +38,6 @@ async def readyz(request: Request) -> JSONResponse:
 async def metrics() -> Response:
     """Return this process's metrics."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
-
-
-@router.get("/v1/models", summary="Models that can be asked for")
-async def models() -> dict[str, Any]:
-    """Return the speech models in the shape of the OpenAI API."""
-    names = ("tiny.en", "whisper-1")
-    return {"object": "list", "data": [{"id": name, "object": "model", "owned_by": "attune"} for name in names]}
 
 
 @router.get("/", response_class=HTMLResponse, include_in_schema=False)

@@ -1,28 +1,22 @@
 """``WS /v1/stream``: turns a WebSocket into a stream of messages and a sink, and errors into close codes."""
 
-import asyncio
-import json
 from collections.abc import AsyncIterator
-from urllib.parse import urlsplit
 
 import structlog
 from fastapi import APIRouter, WebSocket
-from starlette.websockets import WebSocketDisconnect, WebSocketState
 
-from services.common.errors import AttuneError, Forbidden, Idle, InvalidInput, Overloaded, first_cause, shown
+from services.common.errors import AttuneError, InvalidInput, first_cause, shown
 from services.common.metrics import SESSIONS, SESSIONS_ENDED
 from services.gateway.pipeline import ClientGone, LiveSession, Message, Surroundings
+from services.gateway.routes.sockets import GOING_AWAY, Socket, admit
 from services.gateway.schemas import SessionStart, read_binary, read_text
-from services.gateway.session import Event, Session
+from services.gateway.session import Session
 from services.gateway.state import GatewayState, gateway
 from services.gateway.store import EventLog
 from services.gateway.telling import error_event
 
 router = APIRouter()
 log = structlog.get_logger(__name__)
-
-GOING_AWAY = 1012
-RETRY_FULL_S = 5.0
 
 
 @router.websocket("/v1/stream")
@@ -44,10 +38,10 @@ async def stream(websocket: WebSocket) -> None:
 
 
 async def _serve(websocket: WebSocket, state: GatewayState, session: Session) -> None:
-    socket = _Socket(websocket, state)
+    socket = Socket(websocket, state)
     try:
-        _admit(websocket, state)
-        start = await socket.first()
+        admit(websocket, state)
+        start = await _first(socket)
         await _run(socket, state, session, start)
     except Exception as error:
         cause = first_cause(error)
@@ -63,80 +57,40 @@ async def _serve(websocket: WebSocket, state: GatewayState, session: Session) ->
     await socket.close(GOING_AWAY if state.draining.is_set() else 1000, "")
 
 
-async def _run(socket: "_Socket", state: GatewayState, session: Session, start: SessionStart) -> None:
+async def _run(socket: Socket, state: GatewayState, session: Session, start: SessionStart) -> None:
     event_log = EventLog(state.store, session.id)
     around = Surroundings(state.upstreams, event_log, state.settings, state.draining)
     state.entered(session.id)
     SESSIONS.inc()
     try:
         log.info("session_started", encoding=start.audio.encoding, rate_hz=start.audio.sample_rate_hz)
-        await LiveSession(session, start, around).run(socket.messages(), socket.send)
+        await LiveSession(session, start, around).run(_messages(socket), socket.send)
     finally:
         SESSIONS.dec()
         state.left(session.id)
         event_log.close()
 
 
-def _admit(websocket: WebSocket, state: GatewayState) -> None:
-    origin = websocket.headers.get("origin")
-    allowed = state.settings.cors_origins
-    same = origin is None or urlsplit(origin).netloc == websocket.headers.get("host")
-    if not same and "*" not in allowed and origin not in allowed:
-        raise Forbidden(f"pages of {origin} may not call this server")
-    if state.draining.is_set() or len(state.live) >= state.settings.max_sessions:
-        raise Overloaded("no room for another session now", retry_after_s=RETRY_FULL_S)
+async def _first(socket: Socket) -> SessionStart:
+    """Return the first message, which must start the session."""
+    message = _read(await socket.receive())
+    if isinstance(message, AttuneError):
+        raise message
+    if not isinstance(message, SessionStart):
+        raise InvalidInput("the first message must be session.start", param="type")
+    if message.resume is not None:
+        raise InvalidInput("this server cannot resume sessions yet", param="resume")
+    return message
 
 
-class _Socket:
-    """The WebSocket as the pipeline wants it."""
+async def _messages(socket: Socket) -> AsyncIterator[Message]:
+    """Yield messages until the client hangs up or says nothing for too long; malformed ones as their error."""
+    while True:
+        yield _read(await socket.receive())
 
-    def __init__(self, websocket: WebSocket, state: GatewayState) -> None:
-        self._websocket = websocket
-        self._idle_s = state.settings.idle_timeout_s
-        self._send_timeout_s = state.settings.send_timeout_s
 
-    async def first(self) -> SessionStart:
-        """Return the first message, which must start the session."""
-        message = await self._next()
-        if isinstance(message, AttuneError):
-            raise message
-        if not isinstance(message, SessionStart):
-            raise InvalidInput("the first message must be session.start", param="type")
-        if message.resume is not None:
-            raise InvalidInput("this server cannot resume sessions yet", param="resume")
-        return message
-
-    async def messages(self) -> AsyncIterator[Message]:
-        """Yield messages until the client hangs up or says nothing for too long; malformed ones as their error."""
-        while True:
-            yield await self._next()
-
-    async def _next(self) -> Message:
-        try:
-            async with asyncio.timeout(self._idle_s):
-                frame = await self._websocket.receive()
-        except TimeoutError:
-            raise Idle(f"nothing came for {self._idle_s:g} s") from None
-        if frame["type"] == "websocket.disconnect":
-            raise ClientGone
-        try:
-            text = frame.get("text")
-            return read_text(text) if text is not None else read_binary(frame.get("bytes") or b"")
-        except AttuneError as error:
-            return error
-
-    async def send(self, event: Event) -> None:
-        """Send one event; ClientGone when nobody is there, or does not read for too long."""
-        try:
-            async with asyncio.timeout(self._send_timeout_s):
-                await self._websocket.send_text(json.dumps(event, separators=(",", ":"), ensure_ascii=False))
-        except (WebSocketDisconnect, RuntimeError, TimeoutError) as error:
-            raise ClientGone from error
-
-    async def close(self, code: int, reason: str) -> None:
-        """Close the socket, if it is still open; the reason is cut to what a close frame holds."""
-        if self._websocket.application_state is WebSocketState.CONNECTED:
-            try:
-                await self._websocket.close(code, reason.encode()[:120].decode(errors="ignore"))
-            except RuntimeError as error:
-                raise ClientGone from error
+def _read(frame: str | bytes) -> Message:
+    try:
+        return read_text(frame) if isinstance(frame, str) else read_binary(frame)
+    except AttuneError as error:
+        return error

@@ -59,7 +59,7 @@ def plain(text):
 
 def check_contract(events, start_us=0):
     """Whatever is said, the events keep the port's promises."""
-    assert events[0] == Ready("tiny.en")
+    assert events[0] == Ready("tiny.en", "en")
     assert len(only(events, Coverage)) == 1
     coverage = events[-1]
     lost = sum(part.end_us - part.start_us for part in coverage.dropped)
@@ -190,7 +190,7 @@ async def test_bad_input_gets_its_typed_error(port):
         await events_of(port)
     with pytest.raises(InvalidInput):
         await events_of(port, pcm16(), pcm16())
-    assert await events_of(port, pcm16()) == [Ready("tiny.en"), Settled(0, 0, 0), Coverage(0, 0, 0)]
+    assert await events_of(port, pcm16()) == [Ready("tiny.en", "en"), Settled(0, 0, 0), Coverage(0, 0, 0)]
 
 
 async def test_one_call_too_many_is_refused(port):
@@ -203,7 +203,7 @@ async def test_one_call_too_many_is_refused(port):
 
     calls = [port(endless(), Call()) for _ in range(4)]
     for call in calls:
-        assert await anext(call) == Ready("tiny.en")
+        assert await anext(call) == Ready("tiny.en", "en")
     with pytest.raises(Overloaded):
         await events_of(port, pcm16())
     for call in calls:

@@ -48,7 +48,7 @@ async def fake(*items, **values):
 async def test_every_half_second_with_a_sound_is_a_word():
     """Words are named by their time, so a stream that is taken up again says the same."""
     events = await fake(pcm16(), *chunks(np.concatenate([silence(1), sound(1), silence(1)])))
-    assert events[0] == Ready("fake")
+    assert events[0] == Ready("fake", "en")
     assert text_of(events) == "w2 w3"
     assert [(word.start_us, word.end_us) for word in words_of(events)] == [
         (1_000_000, 1_500_000),

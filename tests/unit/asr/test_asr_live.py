@@ -8,6 +8,7 @@ from services.asr.endpoint import EndpointRules
 from services.asr.hearing import Hearing
 from services.asr.hypothesis import LocalAgreement
 from services.asr.live import End, LiveSession
+from services.asr.models.whisper import Prompt
 from services.asr.pcm import PcmReader
 from services.asr.recognition import GRACE, KEPT, Recognition
 from services.common.types import Committed, Coverage, Encoding, Flush, Marker, Partial, Settled, Warned
@@ -59,7 +60,7 @@ class FickleModel(CountingModel):
 
 def session_of(model, **values):
     hearing = Hearing(LoudnessEars(), EndpointRules(), 16_000, 0)
-    recognition = Recognition(LocalAgreement(), hearing, MAX_WINDOW, "")
+    recognition = Recognition(LocalAgreement(), hearing, MAX_WINDOW, Prompt())
     session = LiveSession(PcmReader(Encoding.PCM_S16LE, 1), hearing, recognition, Ledger(0), 8_000, **values)
     return Stepped(session, model)
 

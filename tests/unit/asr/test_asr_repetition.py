@@ -1,5 +1,7 @@
 """Clauses that a decoder says twice."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,18 @@ class ScriptedHearer:
     def hear(self, speech, prompt, frames):
         self.frames.append(frames)
         return self.many if frames == MAX_FRAMES else self.few
+
+
+class Misled:
+    """Answers by whether something was said before, and notes what it is told."""
+
+    def __init__(self, told, alone):
+        self.told, self.alone = told, alone
+        self.prompts = []
+
+    def hear(self, speech, prompt, frames):
+        self.prompts.append(prompt)
+        return self.told if prompt.before else self.alone
 
 
 def test_a_clause_said_twice_is_found():
@@ -66,6 +80,16 @@ def test_a_thorough_pass_hears_again_with_all_frames():
         "year",
     ]
     assert hearer.frames == [MIN_FRAMES, MAX_FRAMES]
+
+
+def test_words_that_are_doubted_are_heard_without_the_prompt():
+    """A prompt that leads the model astray costs a pass, not the text; without a prompt nothing is heard again."""
+    doubted = [replace(word, logprobs=(-1.9,)) for word in sentence("word of word")]
+    told = Prompt(before=(7, 8), temperature=0.4)
+    hearer = Misled(doubted, sentence("ever tried"))
+    assert answered(hear_thoroughly(SPEECH, told), hearer) == sentence("ever tried")
+    assert hearer.prompts == [told, replace(told, before=())]
+    assert answered(hear_thoroughly(SPEECH, Prompt()), ScriptedHearer(doubted, [])) == doubted
 
 
 def test_a_copy_without_time_for_it_is_dropped():

@@ -44,7 +44,17 @@ def strategy(annotation: Any) -> st.SearchStrategy[Any]:
 
 def field_strategy(name: str, annotation: Any) -> st.SearchStrategy[Any]:
     """Return a field's strategy; some hold 32 bits, and None is an empty id on the wire."""
-    if name in {"seq", "sample_rate_hz", "channels", "width", "height", "orientation", "revision"}:
+    if name in {
+        "seq",
+        "sample_rate_hz",
+        "channels",
+        "width",
+        "height",
+        "orientation",
+        "revision",
+        "prompt_tokens",
+        "min_silence_ms",
+    }:
         return st.integers(0, 2**32 - 1)
     if name == "frame_id":
         return st.none() | st.text(min_size=1, max_size=9)
