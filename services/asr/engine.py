@@ -6,12 +6,11 @@ Speech inputs in, speech events out, as the port says. Model work runs on the wo
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from services.asr.configuration import checked
+from services.asr.configuration import checked, first
 from services.asr.file_call import serve_file
-from services.asr.live_call import serve_live
+from services.asr.live_call import LiveCall, serve_live
 from services.asr.loaded import Loaded
 from services.asr.produced import Emit, produced
-from services.common.errors import Overloaded
 from services.common.ports import Call
 from services.common.types import Encoding, Ready, SpeechEvent, SpeechInput
 
@@ -19,11 +18,10 @@ EVENTS_WAITING = 64  # for a slow reader, before the work for it stops
 
 
 class WhisperTranscriber:
-    """The port on loaded models; it serves ``max_sessions`` calls at once and refuses the next with Overloaded."""
+    """The port on loaded models. It refuses with Overloaded a call that would make the live ones lag."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self._calls = 0
 
     def healthy(self) -> bool:
         """Return whether passes move on."""
@@ -31,15 +29,9 @@ class WhisperTranscriber:
 
     async def __call__(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
         """Transcribe one stream. ``call`` is not read: guards around the port keep its deadline."""
-        if self._calls >= self._loaded.settings.max_sessions:
-            raise Overloaded(f"{self._calls} transcriptions are running", retry_after_s=1.0)
-        self._calls += 1
-        try:
-            async with aclosing(self._events(inputs)) as events:
-                async for event in events:
-                    yield event
-        finally:
-            self._calls -= 1
+        async with aclosing(self._events(inputs)) as events:
+            async for event in events:
+                yield event
 
     def _events(self, inputs: AsyncIterator[SpeechInput]) -> AsyncGenerator[SpeechEvent, None]:
         async def work(emit: Emit[SpeechEvent]) -> None:
@@ -48,9 +40,10 @@ class WhisperTranscriber:
         return produced(work, EVENTS_WAITING)
 
     async def _serve(self, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]) -> None:
-        config = checked(await anext(inputs, None), self._loaded.name, self._loaded.whisper.speaks)
-        await emit(Ready(self._loaded.name))
-        if config.encoding is Encoding.FILE:
-            await serve_file(self._loaded, config, inputs, emit)
-        else:
-            await serve_live(self._loaded, config, inputs, emit)
+        config = checked(await first(inputs), self._loaded.name, self._loaded.whisper.speaks)
+        with self._loaded.seats.taken(config) as measure:
+            await emit(Ready(self._loaded.name))
+            if config.encoding is Encoding.FILE:
+                await serve_file(self._loaded, config, inputs, emit)
+            else:
+                await serve_live(LiveCall(self._loaded, config, measure), inputs, emit)

@@ -19,6 +19,7 @@ from opentelemetry import propagate, trace
 from services.common.deadlines import Deadline, until
 from services.common.errors import shown
 from services.common.grpc_errors import status_from_error
+from services.common.metrics import STREAMS
 from services.common.ports import Call, Port
 from services.common.telemetry import set_outcome
 from services.common.wire import Codec
@@ -87,7 +88,8 @@ def stream_method(name: str, port: Port[In, Out], codec: Codec[In, Out]) -> Stre
             span.set_attribute("session_id", call.session_id)
             with structlog.contextvars.bound_contextvars(session_id=call.session_id, request_id=call.request_id):
                 try:
-                    await _answer(port, codec, requests, context)
+                    with STREAMS.labels(name).track_inprogress():
+                        await _answer(port, codec, requests, context)
                 except Exception as error:
                     set_outcome(span, error)
                     _log_failure(name, error)

@@ -68,6 +68,7 @@ class RecognizeConfig:
 
     A stream that goes on where another broke off is told up to where that one had decided, ``settled_us``, and the
     words that it had ``said`` of the audio since ``start_us``: neither are they said nor is that time counted again.
+    It ``continues`` a session that was let in before.
     """
 
     encoding: Encoding
@@ -79,6 +80,7 @@ class RecognizeConfig:
     start_us: int = 0
     settled_us: int = 0
     said: "tuple[Word, ...]" = ()
+    continues: bool = False
 
     @property
     def bytes_per_s(self) -> int:

@@ -115,7 +115,7 @@ class KeptAudio:
             raise Unavailable("the recogniser was lost, and a container stream cannot be taken up again in the middle")
         self._base, self._since = added(self._base, self._since), Coverage(0, 0, 0)
         said = tuple(self._said)
-        yield replace(self._config, start_us=self._resume_us, settled_us=self._settled_us, said=said)
+        yield replace(self._config, start_us=self._resume_us, settled_us=self._settled_us, said=said, continues=True)
         for item in self._items:
             yield item if isinstance(item, Flush) else self._cut(item)
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from attune.v1 import common_pb2 as attune_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61ttune/v1/asr.proto\x12\tattune.v1\x1a\x16\x61ttune/v1/common.proto\"\x94\x01\n\x10RecognizeRequest\x12,\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1a.attune.v1.RecognizeConfigH\x00\x12&\n\x05\x61udio\x18\x02 \x01(\x0b\x32\x15.attune.v1.AudioChunkH\x00\x12\"\n\x05\x66lush\x18\x03 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x42\x06\n\x04item\"\xc5\x01\n\x0fRecognizeConfig\x12\x10\n\x08\x65ncoding\x18\x01 \x01(\t\x12\x16\n\x0esample_rate_hz\x18\x02 \x01(\r\x12\x10\n\x08\x63hannels\x18\x03 \x01(\r\x12\x10\n\x08language\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x10\n\x08partials\x18\x06 \x01(\x08\x12\x10\n\x08start_us\x18\x07 \x01(\x04\x12\x12\n\nsettled_us\x18\x08 \x01(\x04\x12\x1d\n\x04said\x18\t \x03(\x0b\x32\x0f.attune.v1.Word\"7\n\nAudioChunk\x12\x0b\n\x03seq\x18\x01 \x01(\r\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"\x94\x03\n\x11RecognizeResponse\x12!\n\x05ready\x18\x01 \x01(\x0b\x32\x10.attune.v1.ReadyH\x00\x12\x32\n\x0espeech_started\x18\x02 \x01(\x0b\x32\x18.attune.v1.SpeechStartedH\x00\x12\x32\n\x0espeech_stopped\x18\x03 \x01(\x0b\x32\x18.attune.v1.SpeechStoppedH\x00\x12%\n\x07partial\x18\x04 \x01(\x0b\x32\x12.attune.v1.PartialH\x00\x12)\n\tcommitted\x18\x05 \x01(\x0b\x32\x14.attune.v1.CommittedH\x00\x12%\n\x07settled\x18\x06 \x01(\x0b\x32\x12.attune.v1.SettledH\x00\x12#\n\x06marker\x18\x07 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x12$\n\x07warning\x18\x08 \x01(\x0b\x32\x11.attune.v1.NoticeH\x00\x12\'\n\x08\x63overage\x18\t \x01(\x0b\x32\x13.attune.v1.CoverageH\x00\x42\x07\n\x05\x65vent\"\x16\n\x05Ready\x12\r\n\x05model\x18\x01 \x01(\t\"\x1f\n\rSpeechStarted\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"\x1f\n\rSpeechStopped\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"`\n\x04Word\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x10\n\x08start_us\x18\x02 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x03 \x01(\x04\x12\x12\n\nconfidence\x18\x04 \x01(\x02\x12\x14\n\x0cinterpolated\x18\x05 \x01(\x08\"Q\n\x07Partial\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\"S\n\tCommitted\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\"j\n\x07Settled\x12\x10\n\x08until_us\x18\x01 \x01(\x04\x12\x13\n\x0breceived_us\x18\x02 \x01(\x04\x12%\n\x08\x63overage\x18\x03 \x01(\x0b\x32\x13.attune.v1.Coverage\x12\x11\n\tresume_us\x18\x04 \x01(\x04\"\'\n\x06Notice\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\";\n\x07\x44ropped\x12\x10\n\x08start_us\x18\x01 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x02 \x01(\x04\x12\x0e\n\x06reason\x18\x03 \x01(\t\"o\n\x08\x43overage\x12\x13\n\x0b\x64uration_us\x18\x01 \x01(\x04\x12\x16\n\x0etranscribed_us\x18\x02 \x01(\x04\x12\x11\n\tsilent_us\x18\x03 \x01(\x04\x12#\n\x07\x64ropped\x18\x04 \x03(\x0b\x32\x12.attune.v1.Dropped2^\n\x10SpeechRecognizer\x12J\n\tRecognize\x12\x1b.attune.v1.RecognizeRequest\x1a\x1c.attune.v1.RecognizeResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61ttune/v1/asr.proto\x12\tattune.v1\x1a\x16\x61ttune/v1/common.proto\"\x94\x01\n\x10RecognizeRequest\x12,\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1a.attune.v1.RecognizeConfigH\x00\x12&\n\x05\x61udio\x18\x02 \x01(\x0b\x32\x15.attune.v1.AudioChunkH\x00\x12\"\n\x05\x66lush\x18\x03 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x42\x06\n\x04item\"\xd8\x01\n\x0fRecognizeConfig\x12\x10\n\x08\x65ncoding\x18\x01 \x01(\t\x12\x16\n\x0esample_rate_hz\x18\x02 \x01(\r\x12\x10\n\x08\x63hannels\x18\x03 \x01(\r\x12\x10\n\x08language\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x10\n\x08partials\x18\x06 \x01(\x08\x12\x10\n\x08start_us\x18\x07 \x01(\x04\x12\x12\n\nsettled_us\x18\x08 \x01(\x04\x12\x1d\n\x04said\x18\t \x03(\x0b\x32\x0f.attune.v1.Word\x12\x11\n\tcontinues\x18\x0f \x01(\x08\"7\n\nAudioChunk\x12\x0b\n\x03seq\x18\x01 \x01(\r\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"\x94\x03\n\x11RecognizeResponse\x12!\n\x05ready\x18\x01 \x01(\x0b\x32\x10.attune.v1.ReadyH\x00\x12\x32\n\x0espeech_started\x18\x02 \x01(\x0b\x32\x18.attune.v1.SpeechStartedH\x00\x12\x32\n\x0espeech_stopped\x18\x03 \x01(\x0b\x32\x18.attune.v1.SpeechStoppedH\x00\x12%\n\x07partial\x18\x04 \x01(\x0b\x32\x12.attune.v1.PartialH\x00\x12)\n\tcommitted\x18\x05 \x01(\x0b\x32\x14.attune.v1.CommittedH\x00\x12%\n\x07settled\x18\x06 \x01(\x0b\x32\x12.attune.v1.SettledH\x00\x12#\n\x06marker\x18\x07 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x12$\n\x07warning\x18\x08 \x01(\x0b\x32\x11.attune.v1.NoticeH\x00\x12\'\n\x08\x63overage\x18\t \x01(\x0b\x32\x13.attune.v1.CoverageH\x00\x42\x07\n\x05\x65vent\"\x16\n\x05Ready\x12\r\n\x05model\x18\x01 \x01(\t\"\x1f\n\rSpeechStarted\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"\x1f\n\rSpeechStopped\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"`\n\x04Word\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x10\n\x08start_us\x18\x02 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x03 \x01(\x04\x12\x12\n\nconfidence\x18\x04 \x01(\x02\x12\x14\n\x0cinterpolated\x18\x05 \x01(\x08\"Q\n\x07Partial\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\"S\n\tCommitted\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\"j\n\x07Settled\x12\x10\n\x08until_us\x18\x01 \x01(\x04\x12\x13\n\x0breceived_us\x18\x02 \x01(\x04\x12%\n\x08\x63overage\x18\x03 \x01(\x0b\x32\x13.attune.v1.Coverage\x12\x11\n\tresume_us\x18\x04 \x01(\x04\"\'\n\x06Notice\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\";\n\x07\x44ropped\x12\x10\n\x08start_us\x18\x01 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x02 \x01(\x04\x12\x0e\n\x06reason\x18\x03 \x01(\t\"o\n\x08\x43overage\x12\x13\n\x0b\x64uration_us\x18\x01 \x01(\x04\x12\x16\n\x0etranscribed_us\x18\x02 \x01(\x04\x12\x11\n\tsilent_us\x18\x03 \x01(\x04\x12#\n\x07\x64ropped\x18\x04 \x03(\x0b\x32\x12.attune.v1.Dropped2^\n\x10SpeechRecognizer\x12J\n\tRecognize\x12\x1b.attune.v1.RecognizeRequest\x1a\x1c.attune.v1.RecognizeResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,31 +35,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RECOGNIZEREQUEST']._serialized_start=59
   _globals['_RECOGNIZEREQUEST']._serialized_end=207
   _globals['_RECOGNIZECONFIG']._serialized_start=210
-  _globals['_RECOGNIZECONFIG']._serialized_end=407
-  _globals['_AUDIOCHUNK']._serialized_start=409
-  _globals['_AUDIOCHUNK']._serialized_end=464
-  _globals['_RECOGNIZERESPONSE']._serialized_start=467
-  _globals['_RECOGNIZERESPONSE']._serialized_end=871
-  _globals['_READY']._serialized_start=873
-  _globals['_READY']._serialized_end=895
-  _globals['_SPEECHSTARTED']._serialized_start=897
-  _globals['_SPEECHSTARTED']._serialized_end=928
-  _globals['_SPEECHSTOPPED']._serialized_start=930
-  _globals['_SPEECHSTOPPED']._serialized_end=961
-  _globals['_WORD']._serialized_start=963
-  _globals['_WORD']._serialized_end=1059
-  _globals['_PARTIAL']._serialized_start=1061
-  _globals['_PARTIAL']._serialized_end=1142
-  _globals['_COMMITTED']._serialized_start=1144
-  _globals['_COMMITTED']._serialized_end=1227
-  _globals['_SETTLED']._serialized_start=1229
-  _globals['_SETTLED']._serialized_end=1335
-  _globals['_NOTICE']._serialized_start=1337
-  _globals['_NOTICE']._serialized_end=1376
-  _globals['_DROPPED']._serialized_start=1378
-  _globals['_DROPPED']._serialized_end=1437
-  _globals['_COVERAGE']._serialized_start=1439
-  _globals['_COVERAGE']._serialized_end=1550
-  _globals['_SPEECHRECOGNIZER']._serialized_start=1552
-  _globals['_SPEECHRECOGNIZER']._serialized_end=1646
+  _globals['_RECOGNIZECONFIG']._serialized_end=426
+  _globals['_AUDIOCHUNK']._serialized_start=428
+  _globals['_AUDIOCHUNK']._serialized_end=483
+  _globals['_RECOGNIZERESPONSE']._serialized_start=486
+  _globals['_RECOGNIZERESPONSE']._serialized_end=890
+  _globals['_READY']._serialized_start=892
+  _globals['_READY']._serialized_end=914
+  _globals['_SPEECHSTARTED']._serialized_start=916
+  _globals['_SPEECHSTARTED']._serialized_end=947
+  _globals['_SPEECHSTOPPED']._serialized_start=949
+  _globals['_SPEECHSTOPPED']._serialized_end=980
+  _globals['_WORD']._serialized_start=982
+  _globals['_WORD']._serialized_end=1078
+  _globals['_PARTIAL']._serialized_start=1080
+  _globals['_PARTIAL']._serialized_end=1161
+  _globals['_COMMITTED']._serialized_start=1163
+  _globals['_COMMITTED']._serialized_end=1246
+  _globals['_SETTLED']._serialized_start=1248
+  _globals['_SETTLED']._serialized_end=1354
+  _globals['_NOTICE']._serialized_start=1356
+  _globals['_NOTICE']._serialized_end=1395
+  _globals['_DROPPED']._serialized_start=1397
+  _globals['_DROPPED']._serialized_end=1456
+  _globals['_COVERAGE']._serialized_start=1458
+  _globals['_COVERAGE']._serialized_end=1569
+  _globals['_SPEECHRECOGNIZER']._serialized_start=1571
+  _globals['_SPEECHRECOGNIZER']._serialized_end=1665
 # @@protoc_insertion_point(module_scope)

@@ -18,7 +18,7 @@ class RecognizeRequest(_message.Message):
     def __init__(self, config: _Optional[_Union[RecognizeConfig, _Mapping]] = ..., audio: _Optional[_Union[AudioChunk, _Mapping]] = ..., flush: _Optional[_Union[_common_pb2.Marker, _Mapping]] = ...) -> None: ...
 
 class RecognizeConfig(_message.Message):
-    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us", "settled_us", "said")
+    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us", "settled_us", "said", "continues")
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
@@ -28,6 +28,7 @@ class RecognizeConfig(_message.Message):
     START_US_FIELD_NUMBER: _ClassVar[int]
     SETTLED_US_FIELD_NUMBER: _ClassVar[int]
     SAID_FIELD_NUMBER: _ClassVar[int]
+    CONTINUES_FIELD_NUMBER: _ClassVar[int]
     encoding: str
     sample_rate_hz: int
     channels: int
@@ -37,7 +38,8 @@ class RecognizeConfig(_message.Message):
     start_us: int
     settled_us: int
     said: _containers.RepeatedCompositeFieldContainer[Word]
-    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ..., settled_us: _Optional[int] = ..., said: _Optional[_Iterable[_Union[Word, _Mapping]]] = ...) -> None: ...
+    continues: bool
+    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ..., settled_us: _Optional[int] = ..., said: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., continues: _Optional[bool] = ...) -> None: ...
 
 class AudioChunk(_message.Message):
     __slots__ = ("seq", "pts_us", "data")

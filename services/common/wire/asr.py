@@ -42,6 +42,7 @@ def config_to_pb(config: RecognizeConfig) -> pb.RecognizeConfig:
         start_us=config.start_us,
         settled_us=config.settled_us,
         said=map(word_to_pb, config.said),
+        continues=config.continues,
     )
 
 
@@ -57,6 +58,7 @@ def config_from_pb(message: pb.RecognizeConfig) -> RecognizeConfig:
         start_us=message.start_us,
         settled_us=message.settled_us,
         said=tuple(map(word_from_pb, message.said)),
+        continues=message.continues,
     )
 
 
