@@ -88,7 +88,9 @@ async def _up(settings: Any, gateway: Any, as_json: bool) -> int:
 def _say_ready(stack: Any, ready_s: float, home: Path, as_json: bool) -> None:
     addresses = {name: child.address for name, child in stack.children.items()}
     if as_json:
-        typer.echo(json.dumps({"url": stack.url, "ready_s": ready_s, "processes": addresses}))
+        metrics = {name: child.metrics for name, child in stack.children.items() if child.metrics}
+        ready = {"url": stack.url, "ready_s": ready_s, "processes": addresses, "metrics": metrics}
+        typer.echo(json.dumps(ready))
     else:
         _print_addresses(stack.url, addresses, ready_s, home)
 

@@ -40,6 +40,9 @@ class StackSettings(ProcessSettings):
     check_every_s: float = Field(2.0, gt=0, le=60, description="How often health is asked.")
     stop_timeout_s: float = Field(15.0, gt=0, le=600, description="How long a process may take to drain.")
     home: Path = Field(Path(".attune"), description="Where logs, the lock and Redis's file go.")
+    service_metrics: bool = Field(
+        False, description="Whether each service serves Prometheus metrics too, on a free loopback port."
+    )
 
 
 class PortBusy(Exception):
@@ -139,10 +142,18 @@ class Stack:
         ports = {name: f"127.0.0.1:{free_port()}" for name in MODEL_SERVICES}
         children = {} if self._gateway.redis_url else {"redis": self._redis()}
         for name, address in ports.items():
-            argv = [sys.executable, "-m", "services.cli", "serve", name, "--listen", address]
-            children[name] = Child(name, argv, {}, home / "logs" / f"{name}.log", address)
+            children[name] = self._service_child(name, address)
         children["gateway"] = self._gateway_child(ports, children.get("redis"))
         return children
+
+    def _service_child(self, name: str, address: str) -> Child:
+        argv = [sys.executable, "-m", "services.cli", "serve", name, "--listen", address]
+        child = Child(name, argv, {}, self._settings.home / "logs" / f"{name}.log", address)
+        if self._settings.service_metrics:
+            port = free_port()
+            child.argv += ["--metrics-port", str(port)]
+            child.metrics = f"http://127.0.0.1:{port}/metrics"
+        return child
 
     def _redis(self) -> Child:
         path = self._sockets / "redis.sock"
@@ -159,7 +170,8 @@ class Stack:
         env |= {"ATTUNE_REDIS_URL": redis.address} if redis else {}
         argv = [sys.executable, "-m", "services.cli", "gateway"]
         log = self._settings.home / "logs" / "gateway.log"
-        return Child("gateway", argv, env, log, f"{self._gateway.host}:{port}")
+        address = f"{self._gateway.host}:{port}"
+        return Child("gateway", argv, env, log, address, metrics=f"http://{address}/metrics")
 
     async def start(self, stopped: asyncio.Event) -> None:
         """Start everything side by side; returns when all is ready. CannotStart, or Stopped once ``stopped`` is set."""

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
+from services.common.coverage import added
 from services.common.errors import Unavailable
 from services.common.types import (
     AlignConfig,
@@ -145,16 +146,6 @@ class KeptAudio:
         begin = max(held.offset_bytes, self._resume_bytes(held))
         pts_us = held.origin_us + begin * 1_000_000 // held.bytes_per_s
         return AudioChunk(held.chunk.seq, pts_us, held.chunk.data[begin - held.offset_bytes :])
-
-
-def added(first: Coverage, second: Coverage) -> Coverage:
-    """Return the coverage of two stretches that follow each other."""
-    return Coverage(
-        first.duration_us + second.duration_us,
-        first.transcribed_us + second.transcribed_us,
-        first.silent_us + second.silent_us,
-        first.dropped + second.dropped,
-    )
 
 
 class KeptMoment:

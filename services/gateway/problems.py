@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from services.common.errors import TABLE, AttuneError, InvalidInput, NotFound, shown
+from services.common.errors import TABLE, AttuneError, InvalidInput, shown
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +35,7 @@ def problem(error: AttuneError, request_id: str, status: int | None = None) -> J
 def error_of_http(error: HTTPException) -> AttuneError:
     """Return the table's error for one that Starlette raised itself."""
     by_status = {row.http: row for row in TABLE.values()}
-    row = by_status.get(error.status_code, NotFound if error.status_code == 405 else InvalidInput)
+    row = by_status.get(error.status_code, InvalidInput)
     return row(str(error.detail))
 
 
@@ -63,7 +63,9 @@ def install_problems(app: FastAPI) -> None:
         if seen.http == 500:
             log.error("request_failed", exc_info=error)
         status = error.status_code if isinstance(error, HTTPException) else None
-        return problem(seen, request.state.request_id, status)
+        told = problem(seen, request.state.request_id, status)
+        told.headers.update(getattr(error, "headers", None) or {})  # Allow, for one
+        return told
 
     for kind in (AttuneError, HTTPException, RequestValidationError, ExceptionGroup):
         app.add_exception_handler(kind, answer)

@@ -9,6 +9,7 @@ import structlog
 import uvicorn
 
 from services.gateway.app import build_app
+from services.gateway.protocols import PatientHttp, PatientWebSocket
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import GatewayState
 
@@ -57,11 +58,13 @@ async def serve_gateway(settings: GatewaySettings, on_listening: Callable[[int],
         port=settings.port,
         log_config=None,
         access_log=False,
-        ws="websockets-sansio",
+        http=PatientHttp,
+        ws=PatientWebSocket,
         # Deflate would cost half a megabyte a socket for media that do not compress.
         ws_per_message_deflate=False,
         ws_max_size=2 * max(settings.max_image_bytes, settings.max_audio_frame_bytes),
-        ws_ping_interval=20.0,
+        ws_ping_interval=settings.ping_interval_s,
+        ws_ping_timeout=settings.ping_timeout_s,
         timeout_graceful_shutdown=2,
         server_header=False,
     )

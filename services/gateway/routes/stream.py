@@ -2,15 +2,16 @@
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator
-from urllib.parse import urlsplit
 
 import structlog
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
-from services.common.errors import AttuneError, Forbidden, Idle, InvalidInput, Overloaded, first_cause, shown
+from services.common.errors import AttuneError, Forbidden, Idle, InvalidInput, first_cause, shown
 from services.common.metrics import SESSIONS, SESSIONS_ENDED
+from services.gateway.origins import is_own
 from services.gateway.pipeline import ClientGone, LiveSession, Message, Surroundings
 from services.gateway.schemas import SessionStart, read_binary, read_text
 from services.gateway.session import Event, Session
@@ -22,7 +23,6 @@ router = APIRouter()
 log = structlog.get_logger(__name__)
 
 GOING_AWAY = 1012
-RETRY_FULL_S = 5.0
 
 
 @router.websocket("/v1/stream")
@@ -47,7 +47,7 @@ async def _serve(websocket: WebSocket, state: GatewayState, session: Session) ->
     socket = _Socket(websocket, state)
     try:
         _admit(websocket, state)
-        start = await socket.first()
+        start = await _start(socket, state)
         await _run(socket, state, session, start)
     except Exception as error:
         cause = first_cause(error)
@@ -58,9 +58,26 @@ async def _serve(websocket: WebSocket, state: GatewayState, session: Session) ->
             log.exception("session_failed")
         if session.event_no == 0:  # a session that runs has told its error itself
             await socket.send(session.numbered(error_event(seen, fatal=True)))
-        await socket.close(seen.ws_close, seen.message)
+        await socket.close(seen.ws_close, _reason(seen))
         raise seen from error
     await socket.close(GOING_AWAY if state.draining.is_set() else 1000, "")
+
+
+async def _start(socket: "_Socket", state: GatewayState) -> SessionStart:
+    state.opening += 1
+    try:
+        state.check_room()
+        start = await socket.first()
+        state.check_room()  # others may have started meanwhile
+        return start
+    finally:
+        state.opening -= 1
+
+
+def _reason(error: AttuneError) -> str:
+    if error.retry_after_s is None:
+        return error.message
+    return f"try again in {math.ceil(error.retry_after_s)} s: {error.message}"
 
 
 async def _run(socket: "_Socket", state: GatewayState, session: Session, start: SessionStart) -> None:
@@ -74,17 +91,15 @@ async def _run(socket: "_Socket", state: GatewayState, session: Session, start: 
     finally:
         SESSIONS.dec()
         state.left(session.id)
-        event_log.close()
+        state.late.take(event_log)
 
 
 def _admit(websocket: WebSocket, state: GatewayState) -> None:
     origin = websocket.headers.get("origin")
     allowed = state.settings.cors_origins
-    same = origin is None or urlsplit(origin).netloc == websocket.headers.get("host")
+    same = origin is None or is_own(origin, websocket.headers.get("host", ""))
     if not same and "*" not in allowed and origin not in allowed:
         raise Forbidden(f"pages of {origin} may not call this server")
-    if state.draining.is_set() or len(state.live) >= state.settings.max_sessions:
-        raise Overloaded("no room for another session now", retry_after_s=RETRY_FULL_S)
 
 
 class _Socket:
@@ -92,12 +107,13 @@ class _Socket:
 
     def __init__(self, websocket: WebSocket, state: GatewayState) -> None:
         self._websocket = websocket
+        self._start_s = state.settings.start_timeout_s
         self._idle_s = state.settings.idle_timeout_s
         self._send_timeout_s = state.settings.send_timeout_s
 
     async def first(self) -> SessionStart:
         """Return the first message, which must start the session."""
-        message = await self._next()
+        message = await self._next(self._start_s)
         if isinstance(message, AttuneError):
             raise message
         if not isinstance(message, SessionStart):
@@ -109,14 +125,14 @@ class _Socket:
     async def messages(self) -> AsyncIterator[Message]:
         """Yield messages until the client hangs up or says nothing for too long; malformed ones as their error."""
         while True:
-            yield await self._next()
+            yield await self._next(self._idle_s)
 
-    async def _next(self) -> Message:
+    async def _next(self, within_s: float) -> Message:
         try:
-            async with asyncio.timeout(self._idle_s):
+            async with asyncio.timeout(within_s):
                 frame = await self._websocket.receive()
         except TimeoutError:
-            raise Idle(f"nothing came for {self._idle_s:g} s") from None
+            raise Idle(f"nothing came for {within_s:g} s") from None
         if frame["type"] == "websocket.disconnect":
             raise ClientGone
         try:
