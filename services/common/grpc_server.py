@@ -16,6 +16,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from opentelemetry import propagate, trace
 
+from services.common.beside import beside
 from services.common.deadlines import Deadline, until
 from services.common.errors import shown
 from services.common.grpc_errors import status_from_error
@@ -142,11 +143,10 @@ async def open_server(listen: str, hosted: Sequence[Hosted], drain_s: float = 10
     address = _bind(server, listen)
     await server.start()
     await _tell(statuses, hosted)
-    watching = asyncio.create_task(_watch(statuses, hosted))
     try:
-        yield address
+        async with beside(_watch(statuses, hosted)):
+            yield address
     finally:
-        watching.cancel()
         await statuses.enter_graceful_shutdown()
         await server.stop(drain_s)
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
+from services.common.beside import beside
 from services.gateway.store import EventLog
 
 RETRY_S = 1.0
@@ -71,9 +72,8 @@ class LateEvents:
 async def open_late_events(kept_s: float) -> AsyncGenerator[LateEvents, None]:
     """Yield the keeper, which works beside the body and tries once more when that ends."""
     late = LateEvents(kept_s)
-    running = asyncio.create_task(late.run())
     try:
-        yield late
+        async with beside(late.run()):
+            yield late
     finally:
-        running.cancel()
         await late.store()
