@@ -78,14 +78,24 @@ def _variables(kind: str, environment: Path | None) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_target(kind: str) -> AsyncGenerator[int, None]:
-    """Start a server and yield its port, perhaps before it listens; its whole process group ends with the body."""
-    environment = None if kind == OURS else await environment_of(kind)
+    """Start a batching server and yield its port, perhaps before it listens."""
     module = "bench.batch_server" if kind == OURS else f"bench.rivals.{kind}_server"
+    async with open_process(kind, module) as port:
+        yield port
+
+
+@asynccontextmanager
+async def open_process(kind: str, module: str, *arguments: str) -> AsyncGenerator[int, None]:
+    """Run a module with a port of its own and yield that; its whole process group ends with the body.
+
+    A rival runs in its own environment. The next two ports are the module's as well.
+    """
+    environment = await environment_of(kind) if kind in RIVALS else None
     port = free_ports(3)
     with _log_of(kind) as log:
         process = await asyncio.create_subprocess_exec(
             str(environment or sys.executable),
-            *("-m", module, str(port)),
+            *("-m", module, *arguments, str(port)),
             env=_variables(kind, environment),
             stdout=log,
             stderr=log,

@@ -247,14 +247,15 @@ def gateway(
 
 
 @asynccontextmanager
-async def started_stack() -> AsyncGenerator[tuple[str, int], None]:
-    """Start `attune up` on a free port in the background; yields its URL and root process id, and stops it.
+async def started_stack(**variables: str) -> AsyncGenerator[tuple[dict[str, Any], int], None]:
+    """Start `attune up` on a free port in the background; yields what it says and its root process id, and stops it.
 
-    It dies with this process, and has a folder of its own: a server that runs in this one is left alone.
+    ``variables`` are added to its environment. It dies with this process, and has a folder of its own: a server that
+    runs in this one is left alone.
     """
     tied = [sys.executable, "-m", "services.common.tether", sys.executable, "-m", "services.cli"]
     with tempfile.TemporaryDirectory(prefix="attune-home-", ignore_cleanup_errors=True) as home:
-        env = {"ATTUNE_UP_HOME": home, **os.environ}
+        env = {"ATTUNE_UP_HOME": home, **os.environ, **variables}
         process = await asyncio.create_subprocess_exec(
             *tied, "up", "--port", "0", "--json", stdout=asyncio.subprocess.PIPE, env=env
         )
@@ -263,7 +264,7 @@ async def started_stack() -> AsyncGenerator[tuple[str, int], None]:
             line = await process.stdout.readline()
             if not line:
                 fail("the server did not start; its own message stands above")
-            yield json.loads(line)["url"], process.pid
+            yield json.loads(line), process.pid
         finally:
             if process.returncode is None:
                 process.terminate()
@@ -276,8 +277,8 @@ async def server_at(url: str | None) -> AsyncGenerator[tuple[str, int | None], N
     if url is not None:
         yield url, None
         return
-    async with started_stack() as (started_url, pid):
-        yield started_url, pid
+    async with started_stack() as (said, pid):
+        yield said["url"], pid
 
 
 @app.command()
@@ -394,6 +395,44 @@ async def _bench_batching(settings: Any, as_json: bool) -> int:
     try:
         return show_figures(await batching.run(settings), settings.bars, in_json=as_json)
     except CannotMeasure as error:
+        fail(error)
+
+
+@bench_app.command("service")
+def bench_service(
+    parts: Annotated[
+        list[str] | None, typer.Option("--part", help="hop, ageing, load or deaths; all of them without.")
+    ] = None,
+    rivals: Annotated[bool, typer.Option("--rivals", help="Also measure Ray Serve's gRPC echo.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="How often the ways of a request are visited in turn.")] = 3,
+    deaths: Annotated[int, typer.Option(min=1, help="How many clients die.")] = 500,
+    as_json: JsonOutput = False,
+) -> None:
+    """Measure the service around the models: the gateway's way, an hour's session, full load, clients that die."""
+    from bench.service import BARS, ServiceRun
+
+    unknown = set(parts or ()) - set(BARS)
+    if unknown:
+        fail(f"{', '.join(sorted(unknown))}: not a part; choose of {', '.join(BARS)}", 2)
+    chosen = [part for part in BARS if not parts or part in parts]
+    run(_bench_service(ServiceRun(chosen, rivals, repeats, deaths), as_json))
+
+
+async def _bench_service(settings: Any, as_json: bool) -> int:
+    from attune_client import AttuneError
+    from bench import service
+    from bench.measure import Target
+    from bench.report import show as show_figures
+    from bench.serving import CannotMeasure
+
+    @asynccontextmanager
+    async def start(variables: Any) -> AsyncGenerator[Target, None]:
+        async with started_stack(**variables) as (said, pid):
+            yield Target(said["url"], pid, said["metrics"])
+
+    try:
+        return show_figures(await service.run(settings, start), settings.bars, in_json=as_json)
+    except (CannotMeasure, AttuneError) as error:
         fail(error)
 
 

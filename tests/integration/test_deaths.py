@@ -5,19 +5,16 @@ import json
 import os
 import signal
 import socket
-import struct
-import subprocess
-import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from websockets.asyncio.client import connect
 
+from bench.deaths import DEATHS, Die, by_hand, masked, until_empty
 from tests.integration.test_stack import FAKES, until_ready
-from tests.integration.test_stream import picture, sound
+from tests.integration.test_stream import sound
 from tests.running import Running, eventually, media, running_stack, talking
 
 QUICK = {
@@ -30,8 +27,7 @@ QUICK = {
     "ATTUNE_GATEWAY_READ_TIMEOUT_S": "1",
     "ATTUNE_GATEWAY_MAX_SESSIONS": "3",
 }
-SLOTS = ("attune_sessions", "attune_streams", "attune_transcriptions")
-ROUNDS = 6  # of ten kinds of death each
+ROUNDS = 6  # of each kind of death
 
 
 @pytest.fixture(scope="module")
@@ -49,151 +45,25 @@ def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
-async def slots(running: Running) -> dict[str, float]:
-    """Return every slot that is in use, by process and metric."""
-    found = {}
-    async with httpx.AsyncClient() as http:
-        for name, address in running.metrics.items():
-            for line in (await http.get(address)).text.splitlines():
-                key, _, value = line.rpartition(" ")
-                if key.partition("{")[0] in SLOTS and float(value):
-                    found[f"{name} {key}"] = float(value)
-    return found
-
-
-async def until_empty(running: Running, within_s: float = 20.0) -> None:
+async def empty(running: Running) -> None:
     """Wait until no slot is in use anywhere."""
-    try:
-        async with asyncio.timeout(within_s):
-            while await slots(running):  # noqa: ASYNC110  # other processes send no event
-                await asyncio.sleep(0.1)
-    except TimeoutError:
-        raise AssertionError(f"still in use: {await slots(running)}") from None
-
-
-@asynccontextmanager
-async def raw(running: Running, start: bool = True) -> AsyncGenerator[socket.socket, None]:
-    """Open a live socket by hand and yield it; nobody reads it, so nobody answers pings."""
-    at = urlsplit(running.url)
-    sock = socket.create_connection((at.hostname, at.port))
-    head = (
-        f"GET /v1/stream HTTP/1.1\r\nHost: {at.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    )
-    sock.sendall(head.encode())
-    await asyncio.to_thread(sock.recv, 4096)
-    if start:
-        sock.sendall(masked(1, b'{"type":"session.start"}'))
-    try:
-        yield sock
-    finally:
-        sock.close()
-
-
-def masked(opcode: int, payload: bytes) -> bytes:
-    """Return a client's frame under a mask of zeros."""
-    size = len(payload)
-    head = bytes([0x80 | opcode, 0x80 | size]) if size < 126 else struct.pack(">BBH", 0x80 | opcode, 0xFE, size)
-    return head + bytes(4) + payload
-
-
-async def close_without_end(running: Running) -> None:
-    """Close the socket in good order, but never end the session."""
-    async with talking(running) as talk:
-        await talk.send(media(1, 1, 0, sound(0.5)))
-        await talk.send(media(2, 1, 0, picture()))
-
-
-async def reset(running: Running) -> None:
-    """Reset the connection in the middle."""
-    async with raw(running) as sock:
-        sock.sendall(masked(2, media(1, 1, 0, sound(0.5))))
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-async def abort(running: Running) -> None:
-    """Drop the connection in the middle of a message."""
-    async with raw(running) as sock:
-        sock.sendall(masked(2, media(1, 1, 0, sound(0.5)))[:500])
-
-
-async def killed(running: Running) -> None:
-    """Kill the client's process while it talks."""
-    talker = (
-        "import asyncio, sys\nfrom attune_client import connect\n"
-        "async def main():\n    async with connect(sys.argv[1]) as session:\n"
-        "        await session.send_audio(bytes(16000))\n        print('talking', flush=True)\n"
-        "        await asyncio.Event().wait()\nasyncio.run(main())\n"
-    )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", talker, running.url, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"talking\n"
-    process.kill()
-    await process.wait()
-
-
-async def never_starts(running: Running) -> None:
-    """Open the socket, say nothing, go."""
-    async with raw(running, start=False):
-        pass
-
-
-async def half_a_handshake(running: Running) -> None:
-    """Begin a request and go before its head is complete."""
-    at = urlsplit(running.url)
-    with socket.create_connection((at.hostname, at.port)) as sock:
-        sock.sendall(b"GET /v1/stream HTTP/1.1\r\nHost: x\r\nUpgrade: webs")
-
-
-async def nonsense(running: Running) -> None:
-    """Start with something that is no session, and be closed."""
-    async with connect(running.ws) as sock:
-        await sock.send('{"type":"session.start","language":"xx"}')
-        await sock.wait_closed()
-
-
-async def good_end(running: Running) -> None:
-    """End as one should."""
-    async with talking(running) as talk:
-        await talk.send(media(1, 1, 0, sound(0.5)))
-        await talk.end()
-
-
-async def file_left(running: Running) -> None:
-    """Send a file and hang up before the answer."""
-    async with httpx.AsyncClient(base_url=running.url, timeout=0.02) as http:
-        with suppress(httpx.TimeoutException):
-            await http.post("/v1/alignments", files={"audio": sound(5.0)})
-
-
-async def gone_before_ready(running: Running) -> None:
-    """Start a session and go at once."""
-    async with raw(running):
-        pass
-
-
-DEATHS = (
-    close_without_end, reset, abort, killed, never_starts, half_a_handshake, nonsense, good_end, file_left,
-    gone_before_ready,
-)  # fmt: skip
+    assert await until_empty(running.metrics.values(), 20) == {}
 
 
 @pytest.mark.parametrize("die", DEATHS, ids=lambda die: die.__name__)
-async def test_every_kind_of_death_gives_its_slots_back(roomy: Running, die: Callable[[Running], Awaitable[None]]):
+async def test_every_kind_of_death_gives_its_slots_back(roomy: Running, die: Die):
     """Six clients die side by side; afterwards neither the gateway nor a service holds anything for them."""
-    await asyncio.gather(*(die(roomy) for _ in range(ROUNDS)))
-    await until_empty(roomy)
+    await asyncio.gather(*(die(roomy.url) for _ in range(ROUNDS)))
+    await empty(roomy)
 
 
 async def test_a_client_that_vanished_is_noticed(roomy: Running):
     """A connection that is open but answers no ping is closed, long before it would be idle, and its slot freed."""
-    async with raw(roomy) as sock:
+    async with by_hand(roomy.url) as sock:
         for number in range(3):
             sock.sendall(masked(2, media(1, number + 1, number * 100_000, sound(0.1))))
         await eventually(lambda: closed(sock))
-        await until_empty(roomy)
+        await empty(roomy)
 
 
 def closed(sock: socket.socket) -> bool:
@@ -222,7 +92,7 @@ async def test_a_client_that_falls_silent_is_told_and_freed(quick: Running):
         assert talk.of("error") == []
         await asyncio.wait_for(talk.rest(), 10)
         assert (talk.events[-1]["code"], talk.events[-1]["fatal"], talk.socket.close_code) == ("idle", True, 4408)
-    await until_empty(quick)
+    await empty(quick)
 
 
 async def test_silence_is_legal_for_so_long(quick: Running):
@@ -254,7 +124,7 @@ async def test_a_full_server_says_when_to_come_back(quick: Running):
                 assert event["retry_after_s"] >= 1
                 assert "try again in" in (sock.close_reason or "")
             await sock.close()
-    await until_empty(quick)
+    await empty(quick)
     async with talking(quick):
         pass
 
@@ -282,4 +152,4 @@ async def test_a_killed_recogniser_takes_no_slot_along(roomy: Running):
         events = await stays.end()
     assert events[-1]["coverage"]["duration_us"] == 1_000_000
     await until_ready(roomy)
-    await until_empty(roomy)
+    await empty(roomy)
