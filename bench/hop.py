@@ -1,7 +1,7 @@
 """What the gateway and the hop to a service cost: a small request through all of it, beside plain echo servers.
 
-Called by service.py with a server whose models are fakes. ``POST /v1/images`` with one tiny picture passes the edge,
-the schemas, the guards, gRPC and the servicer, and comes back described; the plain servers return their 1 KiB.
+Called by service.py. ``POST /v1/images`` with one tiny picture passes the edge, the schemas, the guards, gRPC and the
+servicer, and comes back described by an encoder that takes no time; the plain servers return their 1 KiB.
 """
 
 import asyncio
@@ -9,9 +9,8 @@ import io
 import math
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from urllib.parse import urlsplit
 
 import grpc
 from google.protobuf.wrappers_pb2 import BytesValue
@@ -103,10 +102,10 @@ async def timed(call: Call) -> list[float]:
     return times
 
 
-async def run(url: str, *, rivals: bool, repeats: int) -> dict[str, float | None]:
+async def run(*, rivals: bool, repeats: int) -> dict[str, float | None]:
     """Return the P50 of every way in milliseconds, visited in turn and taken together, and ours over theirs."""
     async with AsyncExitStack() as stack:
-        calls = await _open_calls(stack, url, rivals)
+        calls = await _open_calls(stack, rivals)
         for call in calls.values():
             for _ in range(WARM_UP):
                 await call()
@@ -117,11 +116,16 @@ async def run(url: str, *, rivals: bool, repeats: int) -> dict[str, float | None
     return figures(times)
 
 
-async def _open_calls(stack: AsyncExitStack, url: str, rivals: bool) -> dict[str, Call]:
+async def _open_calls(stack: AsyncExitStack, rivals: bool) -> dict[str, Call]:
     kind = f"multipart/form-data; boundary={BOUNDARY.decode()}"
     enter = stack.enter_async_context
-    calls = {"gateway": await enter(http_call(urlsplit(url).netloc, "/v1/images", form(), kind))}
     # One after the other: a port is free only until somebody listens there.
+    encoder = await enter(open_process("encoder", "bench.echo_encoder"))
+    await _until_open(encoder)
+    variables = {"ATTUNE_GATEWAY_VISION": f"127.0.0.1:{encoder}"}
+    port = await enter(open_process("gateway", "services.cli", "gateway", "--port", variables=variables))
+    ours = partial(http_call, f"127.0.0.1:{port}", "/v1/images", form(), kind)
+    calls = {"gateway": await _ready(lambda: enter(ours()))}
     port = await enter(open_process("fastapi", "bench.echo_server", "fastapi"))
     raw = partial(http_call, f"127.0.0.1:{port}", "/predict", BODY, "application/octet-stream")
     calls["fastapi"] = await _ready(lambda: enter(raw()))
@@ -131,6 +135,17 @@ async def _open_calls(stack: AsyncExitStack, url: str, rivals: bool) -> dict[str
         ray = await enter(open_process("ray", "bench.rivals.ray_echo_server")) + 1
         calls["ray_grpc"] = await _ready(lambda: enter(ray_call(ray)))
     return calls
+
+
+async def _until_open(port: int) -> None:
+    deadline_s = time.monotonic() + READY_S
+    while time.monotonic() < deadline_s:
+        with suppress(OSError):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            return
+        await asyncio.sleep(0.1)
+    raise CannotMeasure(f"nobody listens on port {port} after {READY_S:g} s")
 
 
 async def _ready(opener: Callable[[], Awaitable[Call]]) -> Call:

@@ -16,7 +16,6 @@ from bench.report import Bar
 Part: TypeAlias = Literal["hop", "ageing", "load", "deaths"]
 Start: TypeAlias = Callable[[Mapping[str, str]], AbstractAsyncContextManager[Target]]
 
-FAKES = {f"ATTUNE_{name}_MODEL": "fake" for name in ("ASR", "VISION", "ALIGNER")}
 # Many clients die at once, and those whose end shows late only by a ping are not what is counted.
 METERED = {"ATTUNE_UP_SERVICE_METRICS": "true", "ATTUNE_GATEWAY_PING_INTERVAL_S": "5"}
 
@@ -56,8 +55,7 @@ async def run(settings: ServiceRun, start: Start) -> dict[str, float | None]:
     if "ageing" in settings.parts:
         figures |= await ageing.run()
     if "hop" in settings.parts:
-        async with start(FAKES) as target:
-            figures |= await hop.run(target.url, rivals=settings.rivals, repeats=settings.repeats)
+        figures |= await hop.run(rivals=settings.rivals, repeats=settings.repeats)
     if "deaths" in settings.parts:
         async with start(METERED) as target:
             figures |= await deaths.run(target, settings.deaths)

@@ -10,9 +10,10 @@ import signal
 import socket
 import sys
 import sysconfig
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 OURS = "attune"
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = Path(".attune/rivals")
 LOGS = Path(".attune/logs")
 STOP_S = 20.0
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class CannotMeasure(Exception):
@@ -85,7 +87,9 @@ async def open_target(kind: str) -> AsyncGenerator[int, None]:
 
 
 @asynccontextmanager
-async def open_process(kind: str, module: str, *arguments: str) -> AsyncGenerator[int, None]:
+async def open_process(
+    kind: str, module: str, *arguments: str, variables: Mapping[str, str] = NOTHING
+) -> AsyncGenerator[int, None]:
     """Run a module with a port of its own and yield that; its whole process group ends with the body.
 
     A rival runs in its own environment. The next two ports are the module's as well.
@@ -96,7 +100,7 @@ async def open_process(kind: str, module: str, *arguments: str) -> AsyncGenerato
         process = await asyncio.create_subprocess_exec(
             str(environment or sys.executable),
             *("-m", module, *arguments, str(port)),
-            env=_variables(kind, environment),
+            env={**_variables(kind, environment), **variables},
             stdout=log,
             stderr=log,
             start_new_session=True,

@@ -133,13 +133,15 @@ def serve(
     if check:
         show({name: settings for name, (settings, _) in opened.items()})
         return
+    import uvloop
+
     from services.common.telemetry import telemetry
 
     settings = next(iter(opened.values()))[0]
     with telemetry("+".join(opened), settings):
         try:
             with _metrics_at(listen, metrics_port):
-                asyncio.run(_serve(opened, listen, drain_s))
+                uvloop.run(_serve(opened, listen, drain_s))
         except OSError as error:
             fail(error, 2)
 
