@@ -150,7 +150,7 @@ def _stream(url: str) -> str:
 
 async def slots(addresses: Iterable[str]) -> dict[str, float]:
     """Return every slot in use, by where it is: sessions, streams and transcriptions of all processes."""
-    found = {}
+    found: dict[str, float] = {}
     async with httpx.AsyncClient() as http:
         for address in addresses:
             text = (await http.get(address)).text

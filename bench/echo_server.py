@@ -33,7 +33,7 @@ async def serve_grpc(port: int) -> None:
 
     service, _, name = METHOD[1:].partition("/")
     server = grpc.aio.server()
-    handlers = {name: grpc.unary_unary_rpc_method_handler(call)}
+    handlers: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {name: grpc.unary_unary_rpc_method_handler(call)}
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
     server.add_insecure_port(f"127.0.0.1:{port}")
     await server.start()

@@ -43,19 +43,7 @@ async def run(target: Target) -> dict[str, float | None]:
     speech = (await asyncio.to_thread(read_two_cities)).pcm
     load = Load()
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-        talkers = []
-        while load.sessions < MOST_SESSIONS:
-            try:
-                session = await stack.enter_async_context(connect(target.url))
-            except AttuneError as refusal:
-                if refusal.code != "overloaded":
-                    raise
-                load.retry_after_s = refusal.retry_after_s
-                break
-            load.sessions += 1
-            talkers.append(group.create_task(_talk(session, speech, load)))
-            talkers.append(group.create_task(_listen(session, load)))
-            await asyncio.sleep(EVERY_S)
+        talkers = await _fill(stack, group, target.url, speech, load)
         await asyncio.sleep(SETTLE_S)
         upload = group.create_task(_upload(target.url, speech, load))
         times = await _probe(target.url)
@@ -74,6 +62,25 @@ async def run(target: Target) -> dict[str, float | None]:
     }
 
 
+async def _fill(
+    stack: AsyncExitStack, group: asyncio.TaskGroup, url: str, speech: bytes, load: Load
+) -> list[asyncio.Task[None]]:
+    """Add sessions until one is refused; return the tasks that keep them going."""
+    tasks: list[asyncio.Task[None]] = []
+    while load.sessions < MOST_SESSIONS:
+        try:
+            session = await stack.enter_async_context(connect(url))
+        except AttuneError as refusal:
+            if refusal.code != "overloaded":
+                raise
+            load.retry_after_s = refusal.retry_after_s
+            break
+        load.sessions += 1
+        tasks += [group.create_task(_talk(session, speech, load)), group.create_task(_listen(session))]
+        await asyncio.sleep(EVERY_S)
+    return tasks
+
+
 async def _talk(session: Session, pcm: bytes, load: Load) -> None:
     """Say the speech again and again in real time."""
     started_s = time.monotonic()
@@ -86,7 +93,7 @@ async def _talk(session: Session, pcm: bytes, load: Load) -> None:
         load.failed.append(error)
 
 
-async def _listen(session: Session, load: Load) -> None:
+async def _listen(session: Session) -> None:
     with suppress(AttuneError):  # the talker learns of it too
         async for _ in session:
             pass
