@@ -36,7 +36,7 @@ MINUTES = 60
 MINUTE_US = 60_000_000
 FRAME_US = 50_000
 FRAME_BYTES = 1_600
-AHEAD_US = 5_000_000  # how far the audio runs before what is heard
+AHEAD_US = 250_000  # how far the audio runs before what is taken: hardly more than with a real microphone
 WORD = 6_400  # a made-up word every 400 ms
 SHARED = (ModuleType, type, FunctionType, MethodType, BuiltinFunctionType)
 

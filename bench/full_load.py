@@ -20,7 +20,9 @@ from bench.measure import Target, gauge, percentile
 from bench.speech import clip_wav, read_two_cities
 
 MOST_SESSIONS = 60
-EVERY_S = 3.0  # between sessions
+EVERY_S = 4.0  # between sessions
+REFUSALS = 2  # in a row, each after the time that the one before asked for: then it is full
+LONGEST_WAIT_S = 10.0
 SETTLE_S = 12.0  # until those who came last are measured
 PROBE_S = 60.0
 PROBE_EVERY_S = 0.05
@@ -67,14 +69,17 @@ async def _fill(
 ) -> list[asyncio.Task[None]]:
     """Add sessions until one is refused; return the tasks that keep them going."""
     tasks: list[asyncio.Task[None]] = []
-    while load.sessions < MOST_SESSIONS:
+    refusals = 0
+    while load.sessions < MOST_SESSIONS and refusals < REFUSALS:
         try:
             session = await stack.enter_async_context(connect(url))
         except AttuneError as refusal:
             if refusal.code != "overloaded":
                 raise
-            load.retry_after_s = refusal.retry_after_s
-            break
+            refusals, load.retry_after_s = refusals + 1, refusal.retry_after_s
+            await asyncio.sleep(min(LONGEST_WAIT_S, load.retry_after_s or LONGEST_WAIT_S))
+            continue
+        refusals = 0
         load.sessions += 1
         tasks += [group.create_task(_talk(session, speech, load)), group.create_task(_listen(session))]
         await asyncio.sleep(EVERY_S)

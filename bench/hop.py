@@ -54,9 +54,12 @@ async def http_call(address: str, path: str, body: bytes, kind: str) -> AsyncGen
 
     async def call() -> None:
         writer.write(head.encode() + body)
-        answer = (await reader.readuntil(b"\r\n\r\n")).lower()
-        length = int(answer.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
-        said = await reader.readexactly(length)
+        try:
+            answer = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = int(answer.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
+            said = await reader.readexactly(length)
+        except EOFError as error:  # not to be taken for the end of our own input
+            raise ConnectionResetError(f"{path} was cut off") from error
         if not answer.startswith(b"http/1.1 200") or b'"error"' in said:
             raise CannotMeasure(f"{path} answered {answer[:40]!r} {said[:200]!r}")
 
@@ -155,7 +158,7 @@ async def _ready(opener: Callable[[], Awaitable[Call]]) -> Call:
         try:
             call = await opener()
             await call()
-        except (OSError, asyncio.IncompleteReadError, grpc.aio.AioRpcError) as error:
+        except (OSError, grpc.aio.AioRpcError) as error:
             if time.monotonic() > deadline_s:
                 raise CannotMeasure(f"no answer within {READY_S:g} s: {error}") from error
             await asyncio.sleep(0.2)

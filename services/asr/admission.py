@@ -3,9 +3,10 @@
 What live calls measured of themselves in; a seat, or Overloaded with the time to come back, out. Pure: ``now`` is
 passed in, in seconds of one monotonic clock. Called by ``seats.py``.
 
-A live call goes in a circle: speech gathers, then a pass hears it. What it lags is one round. All rounds share the
-workers, and by the arrival theorem of closed queueing networks (Sevcik and Mitrani 1981) one more call lengthens each
-of them by at most the work of its own pass, spread over the workers.
+A live call goes in a circle: speech gathers, then a pass hears it. What it lags is one round, and all rounds share the
+workers: a closed queueing network. There one more call lengthens the mean round by at most its own pass, spread over
+the workers (the arrival theorem), and in proportion to the calls at most (Denning and Buzen 1978, throughput never
+falls); when the workers are busy a round takes as long as the passes of all calls together.
 """
 
 import math
@@ -18,7 +19,9 @@ WINDOW_S = 10.0  # what was measured in the last ten seconds is the present
 MOST_ROUNDS = 4096  # remembered of it
 COSTS = 256  # rounds whose mean is the cost of the next one
 LENGTHS = 32  # ended calls whose mean length says how long the next one will be
-TAIL = 3.0  # the slowest rounds in twenty grow so much faster than the mean one where the workers become busy
+# Both as simulated: the slowest rounds in twenty against the mean round.
+TAIL = 3.0  # so much faster they grow where the workers become busy
+BUSY_TAIL = 1.8  # so much longer they are when the workers are busy
 SOONEST_RETRY_S, LATEST_RETRY_S = 1.0, 300.0
 
 
@@ -113,15 +116,24 @@ class Admission:
 
     def forecast_s(self, now: float) -> float:
         """Return the lag once another call is in and everybody speaks."""
+        together = len(self._live) + 1
+        present_s, work_s = self._present_s(now), self._cost_s / self.rules.workers
+        forecast_s = max(present_s + self._step_s, BUSY_TAIL * work_s * together)
+        if present_s > 2 * self._alone_s:  # busy: whoever is not in what was measured comes on top
+            forecast_s = max(forecast_s, present_s * together / max(1, self._speaking(now)))
+        return forecast_s
+
+    def _speaking(self, now: float) -> int:
         # Whoever came or fell silent within the window is not in what was measured, or not in all of it.
         since_s = now - WINDOW_S
-        speaking = sum(seat.began_s <= since_s <= seat.measured_s for seat in self._live)
-        joining = len(self._live) + 1 - max(1, speaking)
-        return self._present_s(now) + joining * self._step_s
+        return sum(seat.began_s <= since_s <= seat.measured_s for seat in self._live)
 
     def _present_s(self, now: float) -> float:
-        alone_s = max(self.rules.interval_s, self.rules.busy_share * self._cost_s) + self._cost_s
-        return max(self.lag_s(now), alone_s)
+        return max(self.lag_s(now), self._alone_s)
+
+    @property
+    def _alone_s(self) -> float:
+        return max(self.rules.interval_s, self.rules.busy_share * self._cost_s) + self._cost_s
 
     def _check_lag(self, now: float) -> None:
         forecast_s, limit_s = self.forecast_s(now), self.rules.max_lag_s
