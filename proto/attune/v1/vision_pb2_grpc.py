@@ -57,7 +57,7 @@ class VisionEncoderServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EncodeWhole(self, request, context):
-        """The same for a few images that are there already, in one message each way: half the time of a stream.
+        """The same for a few images that are there already, in one message each way, which is quicker than a stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
