@@ -230,7 +230,7 @@ class Warned(Event):
 
 @dataclass(frozen=True)
 class Failed(Event):
-    """Something was refused or failed; the session ends after it only when ``fatal``. A full server says when to come."""
+    """Something was refused or failed; the session ends after it only when ``fatal``. A full server says for how long."""
 
     code: str
     message: str
