@@ -109,20 +109,28 @@ async def run(*, rivals: bool, repeats: int) -> dict[str, float | None]:
     """Return the P50 of every way in milliseconds, visited in turn and taken together, and ours over theirs."""
     async with AsyncExitStack() as stack:
         calls = await _open_calls(stack, rivals)
-        for call in calls.values():
-            for _ in range(WARM_UP):
-                await call()
         times: dict[str, list[float]] = {name: [] for name in calls}
-        for _ in range(repeats):
-            for name, call in calls.items():
-                times[name] += await timed(call)
+        try:
+            for call in calls.values():
+                for _ in range(WARM_UP):
+                    await call()
+            for _ in range(repeats):
+                for name, call in calls.items():
+                    times[name] += await timed(call)
+        except (OSError, grpc.aio.AioRpcError) as error:
+            raise CannotMeasure(f"a server stopped answering: {error}") from error
     return figures(times)
 
 
 async def _open_calls(stack: AsyncExitStack, rivals: bool) -> dict[str, Call]:
     kind = f"multipart/form-data; boundary={BOUNDARY.decode()}"
     enter = stack.enter_async_context
-    # One after the other: a port is free only until somebody listens there.
+    # One after the other: a port is free only until somebody listens there. The slowest first: HTTP servers close a
+    # connection that is idle for 5 s.
+    rival: dict[str, Call] = {}
+    if rivals:
+        ray = await enter(open_process("ray", "bench.rivals.ray_echo_server")) + 1
+        rival["ray_grpc"] = await _ready(lambda: enter(ray_call(ray)))
     encoder = await enter(open_process("encoder", "bench.echo_encoder"))
     await _until_open(encoder)
     variables = {"ATTUNE_GATEWAY_VISION": f"127.0.0.1:{encoder}"}
@@ -134,10 +142,7 @@ async def _open_calls(stack: AsyncExitStack, rivals: bool) -> dict[str, Call]:
     calls["fastapi"] = await _ready(lambda: enter(raw()))
     port = await enter(open_process("grpc", "bench.echo_server", "grpc"))
     calls["grpc_aio"] = await _ready(lambda: enter(grpc_call(port)))
-    if rivals:
-        ray = await enter(open_process("ray", "bench.rivals.ray_echo_server")) + 1
-        calls["ray_grpc"] = await _ready(lambda: enter(ray_call(ray)))
-    return calls
+    return calls | rival
 
 
 async def _until_open(port: int) -> None:

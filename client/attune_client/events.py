@@ -230,13 +230,14 @@ class Warned(Event):
 
 @dataclass(frozen=True)
 class Failed(Event):
-    """Something was refused or failed; the session ends after it only when ``fatal``. A full server says for how long."""
+    """Something was refused or failed; the session ends after it only when ``fatal``."""
 
     code: str
     message: str
     param: str | None = None
     retryable: bool = False
     fatal: bool = False
+    # A full server says when to come back.
     retry_after_s: float | None = None
 
 
