@@ -1,7 +1,7 @@
 """A port over one unary call: all inputs in one message, all outputs in another. For short calls.
 
-A stream costs a round through the event loop for every message on either side. Used by the servicers and by the gateway's clients,
-beside the stream.
+A stream costs a round through the event loop for every message on either side. Used by the servicers and by the
+gateway's clients, beside the stream.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable

@@ -181,7 +181,7 @@ def test_an_overlap_is_warned_of_once():
 
 @pytest.mark.parametrize("speech_ms", range(1_700, 2_600, 32))
 def test_a_pause_is_noticed_wherever_it_begins(speech_ms: int):
-    """A session whose sound came in one piece hears the end of speech, however near that is to what it may hear next."""
+    """A session whose sound came in one piece hears where speech ends, however near its limit that is."""
     session = session_of(CountingModel())
     session.give(chunks(np.concatenate([sound(speech_ms / 1000), silence(6)])))
     events, more = [], True
