@@ -57,20 +57,20 @@ def filled(rules, cost_s, every_s):
 @settings(deadline=None, max_examples=40)
 @given(cost_s=st.floats(0.03, 0.15), workers=st.integers(1, 4), every_s=st.sampled_from([0.0, 0.05, 1.0, 5.0, 30.0]))
 def test_the_lag_stays_under_its_limit_however_fast_callers_come(cost_s: float, workers: int, every_s: float):
-    """Everybody who was let in speaks on and on, and the slowest rounds in twenty still keep the limit, within 5 %."""
+    """Everybody who was let in speaks on and on, and the slowest rounds in twenty still keep the limit."""
     rules = AdmissionRules(2.0, workers, 1000, 1, 0.5, cost_s, 2.5)
     machine, now, _ = filled(rules, cost_s, every_s)
     machine.run(now + 60)
-    assert machine.p95_s(50 * machine.admission.live) <= 2.1
+    assert machine.p95_s(50 * machine.admission.live) <= 2.0
 
 
 @settings(deadline=None, max_examples=20)
 @given(cost_s=st.floats(0.05, 0.2), workers=st.integers(1, 4))
 def test_room_is_not_given_away(cost_s: float, workers: int):
-    """When callers come one by one, three more than were let in would break the limit."""
+    """When callers come one by one, half as many more as were let in would break the limit."""
     machine, now, _ = filled(AdmissionRules(2.0, workers, 1000, 1, 0.5, cost_s, 2.5), cost_s, 30.0)
     machine.admission = replace(machine.admission, rules=replace(machine.admission.rules, max_lag_s=1000.0))
-    for _ in range(3):
+    for _ in range(machine.admission.live // 2 + 1):
         machine.come(now)
     machine.run(now + 120)
     assert machine.p95_s(50 * machine.admission.live) > 2.0
@@ -79,7 +79,7 @@ def test_room_is_not_given_away(cost_s: float, workers: int):
 def test_a_rush_may_come_back_once_it_was_measured():
     """Those refused because others have only just come are told to wait for the measurement, not for an end."""
     admission = Admission(RULES)
-    for _ in range(22):
+    for _ in range(18):
         admission.admit(0.0, live=True)
     with pytest.raises(Overloaded) as refused:
         admission.admit(1000.0, live=True)
@@ -93,7 +93,7 @@ def test_cold_callers_are_counted_by_the_cost_of_the_warm_up():
         for _ in range(1000):
             admission.admit(0.0, live=True)
     # 0.05 s of work for each, and rounds 1.8 times as long
-    assert admission.live == 22
+    assert admission.live == 18
 
 
 def test_the_first_caller_is_always_admitted():
