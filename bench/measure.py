@@ -4,8 +4,9 @@ Called by demo.py, live.py and rest.py.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 import jiwer
 import psutil
@@ -22,6 +23,11 @@ class Target:
 
     url: str
     pid: int | None = None
+    metrics: Mapping[str, str] = field(default_factory=dict)  # where each process serves its own, by its name
+
+    def metrics_of(self, name: str) -> str:
+        """Return the address of a process whose metrics are served at ``/metrics``."""
+        return self.metrics[name].removesuffix("/metrics")
 
 
 def percentile(values: Sequence[float], percent: float) -> float | None:
@@ -67,6 +73,15 @@ def _pss_bytes(process: psutil.Process) -> int | None:
         return int(process.memory_full_info().pss)
     except psutil.NoSuchProcess:
         return None
+
+
+def tree_rss_mb(pid: int) -> float:
+    """Return the resident memory of a process tree in MiB; pages that several share count for each."""
+    total = 0
+    for process in process_tree(pid):
+        with suppress(psutil.NoSuchProcess):
+            total += process.memory_info().rss
+    return round(total / 2**20, 1)
 
 
 def tree_cpu_s(pid: int) -> float:

@@ -10,9 +10,10 @@ import signal
 import socket
 import sys
 import sysconfig
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 OURS = "attune"
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = Path(".attune/rivals")
 LOGS = Path(".attune/logs")
 STOP_S = 20.0
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class CannotMeasure(Exception):
@@ -78,15 +80,27 @@ def _variables(kind: str, environment: Path | None) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_target(kind: str) -> AsyncGenerator[int, None]:
-    """Start a server and yield its port, perhaps before it listens; its whole process group ends with the body."""
-    environment = None if kind == OURS else await environment_of(kind)
+    """Start a batching server and yield its port, perhaps before it listens."""
     module = "bench.batch_server" if kind == OURS else f"bench.rivals.{kind}_server"
+    async with open_process(kind, module) as port:
+        yield port
+
+
+@asynccontextmanager
+async def open_process(
+    kind: str, module: str, *arguments: str, variables: Mapping[str, str] = NOTHING
+) -> AsyncGenerator[int, None]:
+    """Run a module with a port of its own and yield that; its whole process group ends with the body.
+
+    A rival runs in its own environment. The next two ports are the module's as well.
+    """
+    environment = await environment_of(kind) if kind in RIVALS else None
     port = free_ports(3)
     with _log_of(kind) as log:
         process = await asyncio.create_subprocess_exec(
             str(environment or sys.executable),
-            *("-m", module, str(port)),
-            env=_variables(kind, environment),
+            *("-m", module, *arguments, str(port)),
+            env={**_variables(kind, environment), **variables},
             stdout=log,
             stderr=log,
             start_new_session=True,

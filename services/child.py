@@ -24,6 +24,7 @@ class Child:
     log: Path
     address: str
     says_ready: bool = True
+    metrics: str | None = None  # where Prometheus finds its metrics
     process: asyncio.subprocess.Process | None = None
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     restarts: int = 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pret
 bench_app = typer.Typer(no_args_is_help=True, help="Measure a running server, or one started for the measurement.")
 app.add_typer(bench_app, name="bench")
 
+SERVICES = ("asr", "vision", "aligner")
+
 Check = Annotated[bool, typer.Option("--check", help="Print the settings and stop.")]
 Url = Annotated[str | None, typer.Option(help="A running server; without it one is started and stopped.")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -30,9 +33,16 @@ def fail(message: object, code: int = 1) -> NoReturn:
     raise typer.Exit(code)
 
 
-def show(settings: Any) -> None:
-    """Print settings as JSON, secrets hidden."""
-    typer.echo(settings.model_dump_json(indent=2))
+def show(settings: dict[str, Any]) -> None:
+    """Print the settings of each process as one JSON object, secrets hidden."""
+    typer.echo(json.dumps({name: one.model_dump(mode="json") for name, one in settings.items()}, indent=2))
+
+
+def finite(value: float) -> float:
+    """Refuse what is no number: not-a-number passes every comparison with a bound."""
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no length of time")
+    return value
 
 
 @app.command()
@@ -43,18 +53,20 @@ def up(
     as_json: JsonOutput = False,
 ) -> None:
     """Start the gateway, the three services and a Redis, and keep them running until Ctrl-C or SIGTERM."""
+    from services.common.listening import CannotListen
     from services.gateway.settings import GatewaySettings
-    from services.stack import CannotStart, FolderBusy, PortBusy, StackSettings
+    from services.stack import CannotStart, FolderBusy, StackSettings
 
     gateway = GatewaySettings.read(host=host, port=port)
     settings = StackSettings()
+    # Read here too: what a service would refuse is said at once and in one line.
+    every = {"up": settings, "gateway": gateway} | {name: _settings_of(name) for name in SERVICES}
     if check:
-        show(settings)
-        show(gateway)
+        show(every)
         return
     try:
         code = asyncio.run(_up(settings, gateway, as_json))
-    except (PortBusy, FolderBusy) as error:
+    except (CannotListen, FolderBusy) as error:
         fail(error, 2)
     except CannotStart as error:
         fail(error)
@@ -88,7 +100,9 @@ async def _up(settings: Any, gateway: Any, as_json: bool) -> int:
 def _say_ready(stack: Any, ready_s: float, home: Path, as_json: bool) -> None:
     addresses = {name: child.address for name, child in stack.children.items()}
     if as_json:
-        typer.echo(json.dumps({"url": stack.url, "ready_s": ready_s, "processes": addresses}))
+        metrics = {name: child.metrics for name, child in stack.children.items() if child.metrics}
+        ready = {"url": stack.url, "ready_s": ready_s, "processes": addresses, "metrics": metrics}
+        typer.echo(json.dumps(ready))
     else:
         _print_addresses(stack.url, addresses, ready_s, home)
 
@@ -103,28 +117,31 @@ def _print_addresses(url: str, addresses: dict[str, str], ready_s: float, home: 
 def serve(
     services: Annotated[list[str], typer.Argument(help="Any of asr, vision, aligner; several share the process.")],
     listen: Annotated[str, typer.Option(help="host:port or unix:path.")] = "127.0.0.1:50051",
-    drain_s: Annotated[float, typer.Option(min=0, max=600, help="How long running calls may go on at the end.")] = 5.0,
+    drain_s: Annotated[
+        float, typer.Option(min=0, max=600, callback=finite, help="How long running calls may go on at the end.")
+    ] = 5.0,
     metrics_port: Annotated[
         int | None, typer.Option(min=1, max=65_535, help="Port for /metrics; none without.")
     ] = None,
     check: Check = False,
 ) -> None:
     """Serve model services over gRPC until SIGTERM."""
-    unknown = set(services) - {"asr", "vision", "aligner"}
+    unknown = set(services) - set(SERVICES)
     if unknown:
         fail(f"{', '.join(sorted(unknown))}: not a service; choose of asr, vision, aligner", 2)
     opened = {name: _service(name) for name in dict.fromkeys(services)}
     if check:
-        for settings, _ in opened.values():
-            show(settings)
+        show({name: settings for name, (settings, _) in opened.items()})
         return
+    import uvloop
+
     from services.common.telemetry import telemetry
 
     settings = next(iter(opened.values()))[0]
-    with telemetry("+".join(opened), settings.trace_dir, settings.log_level):
+    with telemetry("+".join(opened), settings):
         try:
             with _metrics_at(listen, metrics_port):
-                asyncio.run(_serve(opened, listen, drain_s))
+                uvloop.run(_serve(opened, listen, drain_s))
         except OSError as error:
             fail(error, 2)
 
@@ -147,25 +164,37 @@ def _metrics_at(listen: str, port: int | None) -> Generator[None]:
         thread.join()
 
 
+def _settings_of(name: str) -> Any:
+    """Return a service's settings; nothing else of it is loaded."""
+    if name == "asr":
+        from services.asr.settings import AsrSettings
+
+        return AsrSettings()
+    if name == "vision":
+        from services.vision.settings import VisionSettings
+
+        return VisionSettings()
+    from services.aligner.settings import AlignerSettings
+
+    return AlignerSettings()
+
+
 def _service(name: str) -> tuple[Any, Any]:
     """Return a service's settings and the async context manager that opens it, ready to be hosted."""
     if name == "asr":
         from services.asr import app as asr
         from services.asr import servicer as asr_servicer
-        from services.asr import settings as asr_settings
 
-        return asr_settings.AsrSettings(), (asr.open_transcriber, asr_servicer.hosted)
+        return _settings_of(name), (asr.open_transcriber, asr_servicer.hosted)
     if name == "vision":
         from services.vision import app as vision
         from services.vision import servicer as vision_servicer
-        from services.vision import settings as vision_settings
 
-        return vision_settings.VisionSettings(), (vision.open_image_encoder, vision_servicer.hosted)
+        return _settings_of(name), (vision.open_image_encoder, vision_servicer.hosted)
     from services.aligner import app as aligner
     from services.aligner import servicer as aligner_servicer
-    from services.aligner import settings as aligner_settings
 
-    return aligner_settings.AlignerSettings(), (aligner.open_aligner, aligner_servicer.hosted)
+    return _settings_of(name), (aligner.open_aligner, aligner_servicer.hosted)
 
 
 async def _serve(opened: dict[str, tuple[Any, Any]], listen: str, drain_s: float) -> None:
@@ -199,10 +228,11 @@ def gateway(
 
     settings = GatewaySettings.read(host=host, port=port)
     if check:
-        show(settings)
+        show({"gateway": settings})
         return
     import uvloop
 
+    from services.common.listening import CannotListen
     from services.common.telemetry import telemetry
     from services.common.tether import say_ready
     from services.gateway.serve import serve_gateway
@@ -211,19 +241,23 @@ def gateway(
         typer.echo(f"listening on http://{settings.host}:{bound}", err=True)
         say_ready(f"{settings.host}:{bound}")
 
-    with telemetry("gateway", settings.trace_dir, settings.log_level):
-        uvloop.run(serve_gateway(settings, on_listening))
+    try:
+        with telemetry("gateway", settings):
+            uvloop.run(serve_gateway(settings, on_listening))
+    except CannotListen as error:
+        fail(error, 2)
 
 
 @asynccontextmanager
-async def started_stack() -> AsyncGenerator[tuple[str, int], None]:
-    """Start `attune up` on a free port in the background; yields its URL and root process id, and stops it.
+async def started_stack(**variables: str) -> AsyncGenerator[tuple[dict[str, Any], int], None]:
+    """Start `attune up` on a free port in the background; yields what it says and its root process id, and stops it.
 
-    It dies with this process, and has a folder of its own: a server that runs in this one is left alone.
+    ``variables`` are added to its environment. It dies with this process, and has a folder of its own: a server that
+    runs in this one is left alone.
     """
     tied = [sys.executable, "-m", "services.common.tether", sys.executable, "-m", "services.cli"]
     with tempfile.TemporaryDirectory(prefix="attune-home-", ignore_cleanup_errors=True) as home:
-        env = {"ATTUNE_UP_HOME": home, **os.environ}
+        env = {"ATTUNE_UP_HOME": home, **os.environ, **variables}
         process = await asyncio.create_subprocess_exec(
             *tied, "up", "--port", "0", "--json", stdout=asyncio.subprocess.PIPE, env=env
         )
@@ -232,7 +266,7 @@ async def started_stack() -> AsyncGenerator[tuple[str, int], None]:
             line = await process.stdout.readline()
             if not line:
                 fail("the server did not start; its own message stands above")
-            yield json.loads(line)["url"], process.pid
+            yield json.loads(line), process.pid
         finally:
             if process.returncode is None:
                 process.terminate()
@@ -245,8 +279,8 @@ async def server_at(url: str | None) -> AsyncGenerator[tuple[str, int | None], N
     if url is not None:
         yield url, None
         return
-    async with started_stack() as (started_url, pid):
-        yield started_url, pid
+    async with started_stack() as (said, pid):
+        yield said["url"], pid
 
 
 @app.command()
@@ -256,7 +290,9 @@ def stream(
     out: Annotated[Path, typer.Option(help="Where pictures, captions and the session are written.")] = Path(
         "attune-out"
     ),
-    seconds: Annotated[float, typer.Option(min=1, help="How long to listen to the microphone.")] = 3600.0,
+    seconds: Annotated[
+        float, typer.Option(min=1, max=604_800, callback=finite, help="How long to listen to the microphone.")
+    ] = 3600.0,
     url: Url = None,
 ) -> None:
     """Stream a recording, or the microphone, and pictures in real time; show captions and what they are about."""
@@ -338,8 +374,13 @@ def bench_scheduler(as_json: JsonOutput = False) -> None:
 def bench_batching(
     rivals: Annotated[bool, typer.Option("--rivals", help="Also measure LitServe, Ray Serve and Triton.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="How often each server is measured.")] = 3,
-    seconds: Annotated[float, typer.Option(min=1, help="How long each phase of load lasts.")] = 8.0,
-    cancel_s: Annotated[float, typer.Option(min=1, help="How long callers leave before throughput is compared.")] = 300,
+    seconds: Annotated[
+        float, typer.Option(min=1, max=3600, callback=finite, help="How long each phase of load lasts.")
+    ] = 8.0,
+    cancel_s: Annotated[
+        float,
+        typer.Option(min=1, max=3600, callback=finite, help="How long callers leave before throughput is compared."),
+    ] = 300,
     as_json: JsonOutput = False,
 ) -> None:
     """Load the batcher and its rivals: throughput, long tails, poison, callers that leave."""
@@ -359,12 +400,66 @@ async def _bench_batching(settings: Any, as_json: bool) -> int:
         fail(error)
 
 
-def run(work: Coroutine[Any, Any, int]) -> NoReturn:
-    """Run a coroutine and exit with the code it returns."""
+@bench_app.command("service")
+def bench_service(
+    parts: Annotated[
+        list[str] | None, typer.Option("--part", help="hop, ageing, load or deaths; all of them without.")
+    ] = None,
+    rivals: Annotated[bool, typer.Option("--rivals", help="Also measure Ray Serve's gRPC echo.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="How often the ways of a request are visited in turn.")] = 3,
+    deaths: Annotated[int, typer.Option(min=1, help="How many clients die.")] = 500,
+    as_json: JsonOutput = False,
+) -> None:
+    """Measure the service around the models: the gateway's way, an hour's session, full load, clients that die."""
+    from bench.service import BARS, ServiceRun
+
+    unknown = set(parts or ()) - set(BARS)
+    if unknown:
+        fail(f"{', '.join(sorted(unknown))}: not a part; choose of {', '.join(BARS)}", 2)
+    chosen = [part for part in BARS if not parts or part in parts]
+    run(_bench_service(ServiceRun(chosen, rivals, repeats, deaths), as_json))
+
+
+async def _bench_service(settings: Any, as_json: bool) -> int:
+    from attune_client import AttuneError
+    from bench import service
+    from bench.measure import Target
+    from bench.report import show as show_figures
+    from bench.serving import CannotMeasure
+
+    @asynccontextmanager
+    async def start(variables: Any) -> AsyncGenerator[Target, None]:
+        async with started_stack(**variables) as (said, pid):
+            yield Target(said["url"], pid, said["metrics"])
+
     try:
-        raise typer.Exit(asyncio.run(work))
+        return show_figures(await service.run(settings, start), settings.bars, in_json=as_json)
+    except (CannotMeasure, AttuneError) as error:
+        fail(error)
+
+
+def run(work: Coroutine[Any, Any, int]) -> NoReturn:
+    """Run a coroutine and exit with the code it returns; SIGTERM cancels it as Ctrl-C does, so that it can end well."""
+    try:
+        raise typer.Exit(asyncio.run(_until_told(work)))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+async def _until_told(work: Coroutine[Any, Any, int]) -> int:
+    task, told = asyncio.ensure_future(work), asyncio.Event()
+
+    def on_signal() -> None:
+        told.set()
+        task.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, on_signal)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not told.is_set():
+            raise
+        return 128 + signal.SIGTERM
 
 
 def main() -> None:

@@ -13,14 +13,18 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from services.child import Child, connects, tail
+from services.common.beside import beside
+from services.common.listening import listening
+from services.common.rotation import rotate_open
 from services.common.settings import ProcessSettings
 from services.gateway.settings import GatewaySettings
 
@@ -40,10 +44,12 @@ class StackSettings(ProcessSettings):
     check_every_s: float = Field(2.0, gt=0, le=60, description="How often health is asked.")
     stop_timeout_s: float = Field(15.0, gt=0, le=600, description="How long a process may take to drain.")
     home: Path = Field(Path(".attune"), description="Where logs, the lock and Redis's file go.")
-
-
-class PortBusy(Exception):
-    """Something else listens where the gateway should."""
+    max_log_bytes: int = Field(
+        50 * 2**20, ge=2**16, description="Largest log of a process; then it begins anew beside the last one."
+    )
+    service_metrics: bool = Field(
+        False, description="Whether each service serves Prometheus metrics too, on a free loopback port."
+    )
 
 
 class FolderBusy(Exception):
@@ -75,19 +81,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def check_port(host: str, port: int) -> None:
-    """Raise PortBusy, saying what to do, when ``port`` is taken."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise PortBusy(
-                f"port {port} on {host} is taken ({error.strerror}): stop what listens there, or use --port"
-            ) from error
 
 
 @contextmanager
@@ -125,7 +118,6 @@ class Stack:
         self._gateway = gateway
         self._sockets = sockets  # not in the home: a socket's path must be short
         self._say = say
-        self._watchers: list[asyncio.Task[None]] = []
         self.children = self._children()
 
     @property
@@ -139,10 +131,18 @@ class Stack:
         ports = {name: f"127.0.0.1:{free_port()}" for name in MODEL_SERVICES}
         children = {} if self._gateway.redis_url else {"redis": self._redis()}
         for name, address in ports.items():
-            argv = [sys.executable, "-m", "services.cli", "serve", name, "--listen", address]
-            children[name] = Child(name, argv, {}, home / "logs" / f"{name}.log", address)
+            children[name] = self._service_child(name, address)
         children["gateway"] = self._gateway_child(ports, children.get("redis"))
         return children
+
+    def _service_child(self, name: str, address: str) -> Child:
+        argv = [sys.executable, "-m", "services.cli", "serve", name, "--listen", address]
+        child = Child(name, argv, {}, self._settings.home / "logs" / f"{name}.log", address)
+        if self._settings.service_metrics:
+            port = free_port()
+            child.argv += ["--metrics-port", str(port)]
+            child.metrics = f"http://127.0.0.1:{port}/metrics"
+        return child
 
     def _redis(self) -> Child:
         path = self._sockets / "redis.sock"
@@ -159,7 +159,8 @@ class Stack:
         env |= {"ATTUNE_REDIS_URL": redis.address} if redis else {}
         argv = [sys.executable, "-m", "services.cli", "gateway"]
         log = self._settings.home / "logs" / "gateway.log"
-        return Child("gateway", argv, env, log, f"{self._gateway.host}:{port}")
+        address = f"{self._gateway.host}:{port}"
+        return Child("gateway", argv, env, log, address, metrics=f"http://{address}/metrics")
 
     async def start(self, stopped: asyncio.Event) -> None:
         """Start everything side by side; returns when all is ready. CannotStart, or Stopped once ``stopped`` is set."""
@@ -175,8 +176,11 @@ class Stack:
 
     async def _await_all_ready(self) -> None:
         await asyncio.gather(*(self._await_ready(child) for child in self.children.values()))
-        self._watchers = [asyncio.create_task(self._keep(child)) for child in self.children.values()]
-        self._watchers.append(asyncio.create_task(self._check_health()))
+
+    def watches(self) -> list[Coroutine[Any, Any, None]]:
+        """Return what must run as long as the stack does."""
+        kept = [self._keep(child) for child in self.children.values()]
+        return [*kept, self._check_health(), self._bound_logs()]
 
     async def _await_ready(self, child: Child) -> None:
         assert child.process is not None
@@ -228,6 +232,12 @@ class Stack:
             for name, child in self.children.items():
                 self._judge(child, health.get(name))
 
+    async def _bound_logs(self) -> None:
+        while True:
+            for child in self.children.values():
+                await asyncio.to_thread(rotate_open, child.log, self._settings.max_log_bytes)
+            await asyncio.sleep(self._settings.check_every_s)
+
     def _judge(self, child: Child, healthy: bool | None) -> None:
         if healthy or healthy is None or not child.ready.is_set():
             child.unhealthy_since_s = None
@@ -240,9 +250,6 @@ class Stack:
 
     async def stop(self) -> None:
         """Drain in order: the gateway ends its sessions first, then the services, then Redis."""
-        for task in self._watchers:
-            task.cancel()
-        await asyncio.gather(*self._watchers, return_exceptions=True)  # none may be starting a child still
         order = [["gateway"], list(MODEL_SERVICES), ["redis"]]
         for number, names in enumerate(order, 1):
             running = [self.children[name] for name in names if name in self.children]
@@ -272,13 +279,14 @@ async def open_stack(
 ) -> AsyncGenerator[Stack, None]:
     """Yield a stack that is ready; drain it when the body ends.
 
-    PortBusy, FolderBusy or CannotStart when it cannot be; Stopped when ``stopped`` is set before it is.
+    CannotListen, FolderBusy or CannotStart when it cannot be; Stopped when ``stopped`` is set before it is.
     """
-    check_port(gateway.host, gateway.port)
+    listening(gateway.host, gateway.port).close()
     with held(settings.home) as sockets:
         stack = Stack(settings, gateway, sockets, say)
         try:
             await stack.start(stopped)
-            yield stack
+            async with beside(*stack.watches()):  # over before the end: none may be starting a child then
+                yield stack
         finally:
             await stack.stop()

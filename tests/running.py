@@ -28,6 +28,7 @@ class Running:
     processes: dict[str, str]
     home: Path
     ready_s: float
+    metrics: dict[str, str]
 
     @property
     def ws(self) -> str:
@@ -61,7 +62,7 @@ def running_stack(home: Path, env: dict[str, str]) -> Iterator[Running]:
         assert line, f"the stack did not start:\n{tail(log)}"
         ready = json.loads(line)
         try:
-            yield Running(ready["url"], process, ready["processes"], home, ready["ready_s"])
+            yield Running(ready["url"], process, ready["processes"], home, ready["ready_s"], ready["metrics"])
         finally:
             process.terminate()
             process.wait(60)

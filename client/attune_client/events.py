@@ -237,6 +237,8 @@ class Failed(Event):
     param: str | None = None
     retryable: bool = False
     fatal: bool = False
+    # A full server says when to come back.
+    retry_after_s: float | None = None
 
 
 @dataclass(frozen=True)

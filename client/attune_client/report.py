@@ -4,6 +4,7 @@ Called by ``stream_files`` when the session is over, also when it broke off.
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,6 +21,8 @@ from attune_client.media import TimedImage
 from attune_client.pictures import Marked, annotated
 from attune_client.talk import Talk, clock_text, region_words, strongest
 from attune_client.transcript import Transcript
+
+SESSION = "session.json"
 
 
 def check_writable(out: Path) -> None:
@@ -43,8 +46,9 @@ def write_report(out: Path, talk: Talk, transcript: Transcript) -> list[Path]:
     """Write the folder and return its files; blocks while drawing. AttuneError when it cannot be written."""
     try:
         out.mkdir(parents=True, exist_ok=True)
+        _remove_pictures(out)
         pictures = [_write_picture(out, talk, transcript, number) for number in range(1, len(talk.images) + 1)]
-        captions, session = out / "captions.vtt", out / "session.json"
+        captions, session = out / "captions.vtt", out / SESSION
         phrases = [alignment.word_ids for alignment in transcript.final_alignments]
         captions.write_text(webvtt(cues(transcript.words, phrases)), encoding="utf-8")
         shown = zip(talk.images, pictures, strict=True)
@@ -54,6 +58,17 @@ def write_report(out: Path, talk: Talk, transcript: Transcript) -> list[Path]:
     except OSError as error:
         raise _unwritable(out, error) from error
     return [captions, session, *(picture for picture in pictures if picture)]
+
+
+def _remove_pictures(out: Path) -> None:
+    """Remove the pictures of the report that was here before, by its own account; nothing else in the folder."""
+    try:
+        names = [image["picture"] for image in json.loads((out / SESSION).read_bytes())["images"]]
+    except (OSError, ValueError, LookupError, TypeError):  # none was here, or one that is not ours
+        return
+    for name in names:
+        if isinstance(name, str) and re.fullmatch(r"\d\d+-[^/]*\.png", name):
+            (out / name).unlink(missing_ok=True)
 
 
 def session_record(talk: Talk, transcript: Transcript) -> dict[str, Any]:

@@ -183,5 +183,6 @@ class Session:
             # The error event says more than a close code can.
             error.code, error.message = self._fatal.code, self._fatal.message
             error.param, error.retryable = self._fatal.param, self._fatal.retryable
+            error.retry_after_s = self._fatal.retry_after_s
             error.args = (error.message,)
         return error

@@ -4,6 +4,7 @@ Called by ``attune stream`` and ``make demo``; errors come as AttuneError with o
 """
 
 import asyncio
+import math
 import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
@@ -79,11 +80,16 @@ async def stream_files(
 async def stream_microphone(
     url: str, seconds: float, images: Path | None, out: Path, **options: Unpack[StreamOptions]
 ) -> Summary:
-    """Stream the default microphone for ``seconds``, or until Ctrl-C, which ends the session in good order."""
+    """Stream the default microphone for ``seconds``, or until a signal, which ends the session in good order.
+
+    SIGINT (Ctrl-C) and SIGTERM do. AttuneError for a number of seconds that is none.
+    """
+    if not 0 < seconds < math.inf:
+        raise AttuneError("invalid_input", f"cannot listen for {seconds} seconds", param="seconds")
     clock = MediaClock()
     talk = await _talk("microphone", int(seconds * 1_000_000), images)
     stop = asyncio.Event()
-    with _interrupt_sets(stop):
+    with _signals_set(stop):
         return await _stream(url, _Run(talk, _until(recorded(clock), talk.duration_us, stop), clock), out, options)
 
 
@@ -93,16 +99,18 @@ async def _talk(title: str, length_us: int, images: Path | None) -> Talk:
 
 
 @contextmanager
-def _interrupt_sets(stop: asyncio.Event) -> Iterator[None]:
+def _signals_set(stop: asyncio.Event) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     # Where loops have no signals (Windows), Ctrl-C cancels instead.
     with suppress(NotImplementedError):
-        loop.add_signal_handler(signal.SIGINT, stop.set)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
     try:
         yield
     finally:
         with suppress(NotImplementedError):
-            loop.remove_signal_handler(signal.SIGINT)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
 
 
 async def _until(audio: Audio, end_us: int, stop: asyncio.Event) -> Audio:

@@ -1,9 +1,10 @@
-"""Checks what a call asks for before anything is spent on it. Pure; called by the engine and its fake."""
+"""Checks what a call asks for before anything is spent on it. Called by the engine and its fake."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
-from services.common.errors import InvalidInput
+from services.common.errors import Idle, InvalidInput
 from services.common.types import Encoding, RecognizeConfig, SpeechInput
 
 RATES_HZ = range(8_000, 192_001)
@@ -11,6 +12,17 @@ CHANNELS = range(1, 9)
 TEMPERATURES = (0.0, 1.0)
 SILENCES_MS = range(100, 3_001)  # of a pause that ends speech; 0 is the service's own
 CONTAINERS = frozenset({Encoding.FILE, Encoding.OPUS, Encoding.WEBM})  # they say their rate and channels themselves
+
+FIRST_WITHIN_S = 10.0  # a call that says nothing holds a stream for nothing
+
+
+async def first(inputs: AsyncIterator[SpeechInput]) -> SpeechInput | None:
+    """Return the first input, None where there is none; Idle when it does not come."""
+    try:
+        async with asyncio.timeout(FIRST_WITHIN_S):
+            return await anext(inputs, None)
+    except TimeoutError:
+        raise Idle(f"no configuration came within {FIRST_WITHIN_S:g} s") from None
 
 
 def checked(first: SpeechInput | None, model: str, speaks: Callable[[str], bool]) -> RecognizeConfig:

@@ -7,14 +7,13 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import partial
 
-from services.asr.configuration import checked
+from services.asr.configuration import checked, first
 from services.asr.file_call import serve_file
-from services.asr.live_call import serve_live
+from services.asr.live_call import LiveCall, serve_live
 from services.asr.loaded import Loaded
 from services.asr.models.whisper import Prompt
 from services.asr.produced import Emit, produced
 from services.asr.prompting import prompt_tokens
-from services.common.errors import Overloaded
 from services.common.ports import Call
 from services.common.types import Encoding, Ready, SpeechEvent, SpeechInput
 
@@ -22,11 +21,10 @@ EVENTS_WAITING = 64  # for a slow reader, before the work for it stops
 
 
 class WhisperTranscriber:
-    """The port on loaded models; it serves ``max_sessions`` calls at once and refuses the next with Overloaded."""
+    """The port on loaded models. It refuses with Overloaded a call that would make the live ones lag."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self._calls = 0
 
     def healthy(self) -> bool:
         """Return whether passes move on."""
@@ -34,15 +32,9 @@ class WhisperTranscriber:
 
     async def __call__(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
         """Transcribe one stream. ``call`` is not read: guards around the port keep its deadline."""
-        if self._calls >= self._loaded.settings.max_sessions:
-            raise Overloaded(f"{self._calls} transcriptions are running", retry_after_s=1.0)
-        self._calls += 1
-        try:
-            async with aclosing(self._events(inputs)) as events:
-                async for event in events:
-                    yield event
-        finally:
-            self._calls -= 1
+        async with aclosing(self._events(inputs)) as events:
+            async for event in events:
+                yield event
 
     def _events(self, inputs: AsyncIterator[SpeechInput]) -> AsyncGenerator[SpeechEvent, None]:
         async def work(emit: Emit[SpeechEvent]) -> None:
@@ -52,14 +44,15 @@ class WhisperTranscriber:
 
     async def _serve(self, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]) -> None:
         loaded, whisper = self._loaded, self._loaded.whisper
-        config = checked(await anext(inputs, None), loaded.name, whisper.speaks)
-        before, cut = (await loaded.listener.workers.run(partial(prompt_tokens, config, whisper.spelled))).value
-        if cut is not None:
-            await emit(cut)
-        language = config.language if whisper.multilingual else "en"
-        await emit(Ready(loaded.name, language, len(before)))
-        prompt = Prompt(before, language=config.language, temperature=config.temperature)
-        if config.encoding is Encoding.FILE:
-            await serve_file(loaded, config, prompt, inputs, emit)
-        else:
-            await serve_live(loaded, config, prompt, inputs, emit)
+        config = checked(await first(inputs), loaded.name, whisper.speaks)
+        with loaded.seats.taken(config) as measure:
+            before, cut = (await loaded.listener.workers.run(partial(prompt_tokens, config, whisper.spelled))).value
+            if cut is not None:
+                await emit(cut)
+            language = config.language if whisper.multilingual else "en"
+            await emit(Ready(loaded.name, language, len(before)))
+            prompt = Prompt(before, language=config.language, temperature=config.temperature)
+            if config.encoding is Encoding.FILE:
+                await serve_file(loaded, config, prompt, inputs, emit)
+            else:
+                await serve_live(LiveCall(loaded, config, prompt, measure), inputs, emit)

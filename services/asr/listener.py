@@ -25,6 +25,11 @@ class Heard(Generic[Answer]):
     timing: StageTiming
     own_us: int
 
+    @property
+    def cost_us(self) -> int:
+        """Return the worker time spent on it."""
+        return self.own_us - self.timing.queue_us
+
 
 @dataclass(frozen=True, slots=True)
 class Listener:

@@ -154,7 +154,9 @@ class LiveSession:
         heard = max(self.recognition.heard_until, self._began)
         if endpointer.quiet_since is not None:
             # One pass while it is quiet: the words are shown before the pause is long enough to end the speech.
-            return endpointer.position - endpointer.quiet_since >= TRAIL and heard < endpointer.quiet_since
+            # At the limit it cannot wait: nothing more is listened to before that pass.
+            waited = endpointer.position - endpointer.quiet_since >= TRAIL or endpointer.position >= self._limit()
+            return waited and heard < endpointer.quiet_since
         return endpointer.position - heard >= (CATCH_UP if self._items else self.interval)
 
     def _start(self, position: int) -> None:

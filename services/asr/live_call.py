@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
+from services.asr.admission import Round
 from services.asr.container_stream import decoded, pcm_config
 from services.asr.coverage import Ledger
 from services.asr.hearing import Hearing
 from services.asr.hypothesis import LocalAgreement
 from services.asr.inbox import Inbox
+from services.asr.listener import Heard
 from services.asr.live import LiveSession
 from services.asr.loaded import Loaded
 from services.asr.mel import SAMPLE_RATE_HZ
@@ -17,6 +20,8 @@ from services.asr.models.whisper import Prompt
 from services.asr.pcm import SAMPLE_BYTES, PcmReader
 from services.asr.produced import Emit
 from services.asr.recognition import Recognition
+from services.asr.seats import Measure
+from services.asr.settings import BUSY_SHARE
 from services.asr.words import HeardWord
 from services.common.errors import InvalidInput
 from services.common.types import (
@@ -34,27 +39,36 @@ from services.common.types import (
 from services.inference.lanes import Priority
 
 STEP_US = 200_000  # new audio that is worth a look
-BUSY_SHARE = 2.5  # a session waits this many times its own share of a pass before the next one
 US_PER_SAMPLE = 1_000_000 / SAMPLE_RATE_HZ
 
 
-async def serve_live(
-    loaded: Loaded, config: RecognizeConfig, told: Prompt, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]
-) -> None:
+@dataclass(frozen=True, slots=True)
+class LiveCall:
+    """What a live call rests on; the decoder is ``told`` a prompt, ``measure`` is told of every round."""
+
+    loaded: Loaded
+    config: RecognizeConfig
+    told: Prompt
+    measure: Measure
+
+
+async def serve_live(call: LiveCall, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]) -> None:
     """Transcribe a stream until its inputs end."""
+    loaded, config = call.loaded, call.config
     if config.encoding not in SAMPLE_BYTES:
         async with aclosing(decoded(config, inputs)) as audio:
-            await serve_live(loaded, pcm_config(config), told, audio, emit)
+            await serve_live(replace(call, config=pcm_config(config)), audio, emit)
         return
     bytes_per_s = SAMPLE_BYTES[config.encoding] * config.channels * config.sample_rate_hz
     max_us = int(loaded.settings.max_backlog_s * 1_000_000)
     inbox = Inbox(max_us, lambda chunk: len(chunk.data) * 1_000_000 // bytes_per_s)
     async with asyncio.TaskGroup() as group:
         group.create_task(inbox.fill(_audio(inputs)))
-        await _decide(_session(loaded, config, told), inbox, loaded, emit)
+        await _decide(_session(loaded, config, call.told), inbox, call, emit)
 
 
-async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit[SpeechEvent]) -> None:
+async def _decide(session: LiveSession, inbox: Inbox, call: LiveCall, emit: Emit[SpeechEvent]) -> None:
+    loaded = call.loaded
     shortest = loaded.settings.pass_interval_ms * SAMPLE_RATE_HZ // 1_000
     while True:
         session.give(await inbox.take(STEP_US))
@@ -63,11 +77,18 @@ async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit
             done = await loaded.listener.run(session.step(), Priority.LIVE)
             events, more = done.value
             if more:
+                call.measure(_round(session.interval, done))
                 session.interval = max(shortest, int(done.own_us * BUSY_SHARE / US_PER_SAMPLE))
             for event in events:
                 await emit(_timed(event, done.timing))
                 if isinstance(event, Coverage):
                     return
+
+
+def _round(interval: int, done: Heard[Any]) -> Round:
+    """Return what a word had to wait that was said just after the last pass began: the interval, and this pass."""
+    took_us = done.timing.queue_us + done.timing.compute_us
+    return Round(interval / SAMPLE_RATE_HZ + took_us / 1e6, done.cost_us / 1e6)
 
 
 def _session(loaded: Loaded, config: RecognizeConfig, told: Prompt) -> LiveSession:

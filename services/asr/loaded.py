@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from services.asr.admission import Admission
 from services.asr.container import decode_file
 from services.asr.endpoint import WINDOW, EndpointRules
 from services.asr.listener import Listener
@@ -15,6 +16,7 @@ from services.asr.mel import SAMPLE_RATE_HZ
 from services.asr.models.silero import SileroModel, SpeechDetector
 from services.asr.models.whisper import TINY_EN, Pass, Prompt, Speech, WhisperModel, tiny_en_folder
 from services.asr.repetition import MIN_FRAMES
+from services.asr.seats import Seats, rules_of
 from services.asr.settings import AsrSettings
 from services.common.types import RecognizeConfig
 from services.inference.batching import Batcher
@@ -36,6 +38,7 @@ class Loaded:
     silero: SileroModel
     listener: Listener
     decoders: Processes
+    seats: Seats
     settings: AsrSettings
 
     def rules(self, config: RecognizeConfig) -> EndpointRules:
@@ -56,18 +59,24 @@ async def open_loaded(settings: AsrSettings) -> AsyncGenerator[Loaded, None]:
     silero = await asyncio.to_thread(SileroModel)
     async with (
         # A call has one job or one pass at a time, so none is ever refused once it was let in.
-        Workers("asr.step", settings.workers, settings.max_sessions) as workers,
+        Workers("asr.step", settings.workers, _calls(settings)) as workers,
         Batcher("asr", _batches(settings), whisper.hear) as batcher,
-        Processes("audio", settings.decoder_processes, settings.max_sessions, settings.decode_timeout_s) as decoders,
+        Processes("audio", settings.decoder_processes, settings.max_files, settings.decode_timeout_s) as decoders,
     ):
         name = TINY_EN if settings.model == TINY_EN else folder.name
-        loaded = Loaded(name, whisper, silero, Listener(workers, batcher), decoders, settings)
-        await _warm_up(loaded)
-        yield loaded
+        listener = Listener(workers, batcher)
+        cost_s = await _warm_up(listener, silero, settings.workers)
+        await decoders.warm_up(decode_file, TINY_WAV, 1.0)
+        seats = Seats(Admission(rules_of(settings, cost_s)))
+        yield Loaded(name, whisper, silero, listener, decoders, seats, settings)
+
+
+def _calls(settings: AsrSettings) -> int:
+    return settings.max_sessions + settings.max_files
 
 
 def _batches(settings: AsrSettings) -> BatchSettings:
-    waiting = max(settings.max_sessions, settings.workers)  # as many silent passes warm the workers up
+    waiting = max(_calls(settings), settings.workers)  # as many silent passes warm the workers up
     return BatchSettings(max_batch=settings.max_batch, workers=settings.workers, max_queue=waiting)
 
 
@@ -80,13 +89,14 @@ def _folder(model: str) -> Path:
     return folder
 
 
-async def _warm_up(loaded: Loaded) -> None:
-    await loaded.decoders.warm_up(decode_file, TINY_WAV, 1.0)
+async def _warm_up(listener: Listener, silero: SileroModel, count: int) -> float:
+    """Run every worker once; return the seconds of a pass, as far as silence can tell."""
     silence = np.zeros(SAMPLE_RATE_HZ, np.float32)
-    workers, batcher = loaded.listener.workers, loaded.listener.batcher
-    count = loaded.settings.workers
     await asyncio.gather(
-        *(workers.run(lambda: SpeechDetector(loaded.silero).probability(silence[:WINDOW])) for _ in range(count)),
-        # Each of a kind of its own, so that each has a batch and a worker to itself.
-        *(batcher.submit(Pass(Speech(silence), Prompt(), MIN_FRAMES), kind=number) for number in range(count)),
+        *(listener.workers.run(lambda: SpeechDetector(silero).probability(silence[:WINDOW])) for _ in range(count))
     )
+    passed = await asyncio.gather(
+        # Each of a kind of its own, so that each has a batch and a worker to itself.
+        *(listener.batcher.submit(Pass(Speech(silence), Prompt(), MIN_FRAMES), kind=n) for n in range(count))
+    )
+    return passed[0].timing.compute_us / 1e6

@@ -5,6 +5,8 @@ from pydantic_settings import SettingsConfigDict
 
 from services.common.settings import ProcessSettings
 
+BUSY_SHARE = 2.5  # a live session waits this many times its own share of a pass before the next one
+
 
 class AsrSettings(ProcessSettings):
     """What an operator may change about speech recognition."""
@@ -16,7 +18,15 @@ class AsrSettings(ProcessSettings):
     max_batch: int = Field(
         4, ge=1, le=32, description="Passes of several calls run together: more serves more calls, each a little later."
     )
-    max_sessions: int = Field(64, ge=1, le=4096, description="Calls served at once; the next one is refused.")
+    max_lag_s: float = Field(
+        2.0, gt=0.0, le=60.0, description="Lag (P95) of live sessions beyond which no further one is let in."
+    )
+    max_sessions: int = Field(
+        64, ge=1, le=4096, description="Live sessions at once, whatever their lag; the next one is refused."
+    )
+    max_files: int = Field(
+        16, ge=1, le=4096, description="Files at once, each held in memory; the next one is refused."
+    )
     pass_interval_ms: int = Field(
         500, ge=100, le=5_000, description="New speech before it is decoded again: less shows words sooner, costs more."
     )

@@ -66,6 +66,12 @@ class NotFound(AttuneError):
     code, grpc, http, ws_close = "not_found", "NOT_FOUND", 404, 4404
 
 
+class MethodNotAllowed(AttuneError):
+    """There is such a thing, but it does not do that."""
+
+    code, grpc, http, ws_close = "method_not_allowed", "UNIMPLEMENTED", 405, 4400
+
+
 class Conflict(AttuneError):
     """Somebody else does the same right now."""
 
@@ -112,6 +118,7 @@ TABLE: dict[str, type[AttuneError]] = {
         Unauthenticated,
         Forbidden,
         NotFound,
+        MethodNotAllowed,
         Conflict,
         Idle,
         Overloaded,

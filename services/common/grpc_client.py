@@ -57,16 +57,14 @@ def stream_client(name: str, method: Any, codec: Codec[In, Out]) -> Port[In, Out
 
     async def port(inputs: AsyncIterator[In], call: Call) -> AsyncGenerator[Out, None]:
         span = tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes={"session_id": call.session_id})
-        rpc = method(timeout=_timeout_s(call), metadata=_metadata(call, span))
+        rpc = method(timeout=timeout_s_of(call), metadata=metadata_of(call, span))
         ending = _Ending(rpc)
         sender = _Sender(rpc, inputs, codec)
         try:
             while (message := await ending.read()) is not None:
                 yield codec.output_from_pb(message)
         except BaseException as error:
-            cause = sender.error or error  # a failed input reaches us as a cancelled call
-            if isinstance(cause, grpc.aio.AioRpcError):
-                cause = error_from_rpc(cause, name.partition(".")[0])
+            cause = true_cause(sender.error or error, name)  # a failed input reaches us as a cancelled call
             set_outcome(span, cause)
             raise cause from None
         finally:
@@ -75,6 +73,11 @@ def stream_client(name: str, method: Any, codec: Codec[In, Out]) -> Port[In, Out
             await sender.close()
 
     return port
+
+
+def true_cause(error: BaseException, name: str) -> BaseException:
+    """Return the table's error for a call's status, and any other error as it is."""
+    return error_from_rpc(error, name.partition(".")[0]) if isinstance(error, grpc.aio.AioRpcError) else error
 
 
 class _Sender:
@@ -170,11 +173,13 @@ def _at_once(coroutine: Coroutine[Any, Any, Result]) -> Result:
     raise AssertionError("the coroutine waits")
 
 
-def _timeout_s(call: Call) -> float | None:
+def timeout_s_of(call: Call) -> float | None:
+    """Return the time that a call has left."""
     return None if call.deadline is None else call.deadline.remaining_s()
 
 
-def _metadata(call: Call, span: trace.Span) -> tuple[tuple[str, str], ...]:
+def metadata_of(call: Call, span: trace.Span) -> tuple[tuple[str, str], ...]:
+    """Return what travels beside a call: trace, session and request."""
     carrier: dict[str, str] = {}
     propagate.inject(carrier, trace.set_span_in_context(span))
     carrier |= {key: value for key, value in ((SESSION_KEY, call.session_id), (REQUEST_KEY, call.request_id)) if value}

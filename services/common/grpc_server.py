@@ -16,9 +16,11 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from opentelemetry import propagate, trace
 
+from services.common.beside import beside
 from services.common.deadlines import Deadline, until
 from services.common.errors import shown
 from services.common.grpc_errors import status_from_error
+from services.common.metrics import STREAMS
 from services.common.ports import Call, Port
 from services.common.telemetry import set_outcome
 from services.common.wire import Codec
@@ -78,22 +80,29 @@ def stream_method(name: str, port: Port[In, Out], codec: Codec[In, Out]) -> Stre
     """Return the body of a bidirectional gRPC method that serves ``port``."""
 
     async def method(requests: AsyncIterator[Message], context: grpc.aio.ServicerContext[Any, Any]) -> None:
-        call = _call_of(context)
-        metadata = {key: str(value) for key, value in context.invocation_metadata() or ()}
-        parent = propagate.extract(metadata)
-        with tracer.start_as_current_span(
-            name, parent, trace.SpanKind.SERVER, record_exception=False, set_status_on_exception=False
-        ) as span:
-            span.set_attribute("session_id", call.session_id)
-            with structlog.contextvars.bound_contextvars(session_id=call.session_id, request_id=call.request_id):
-                try:
-                    await _answer(port, codec, requests, context)
-                except Exception as error:
-                    set_outcome(span, error)
-                    _log_failure(name, error)
-                    await context.abort_with_status(status_from_error(error))
+        await serve(name, lambda: _answer(port, codec, requests, context), context)
 
     return method
+
+
+async def serve(name: str, work: Callable[[], Awaitable[None]], context: grpc.aio.ServicerContext[Any, Any]) -> None:
+    """Do one call's work inside its span, its log context and the gauge of streams; its error becomes the status."""
+    call = call_of(context)
+    parent = propagate.extract({key: str(value) for key, value in context.invocation_metadata() or ()})
+    with (
+        tracer.start_as_current_span(
+            name, parent, trace.SpanKind.SERVER, record_exception=False, set_status_on_exception=False
+        ) as span,
+        structlog.contextvars.bound_contextvars(session_id=call.session_id, request_id=call.request_id),
+    ):
+        span.set_attribute("session_id", call.session_id)
+        try:
+            with STREAMS.labels(name).track_inprogress():
+                await work()
+        except Exception as error:
+            set_outcome(span, error)
+            _log_failure(name, error)
+            await context.abort_with_status(status_from_error(error))
 
 
 async def _answer(
@@ -102,14 +111,15 @@ async def _answer(
     requests: AsyncIterator[Message],
     context: grpc.aio.ServicerContext[Any, Any],
 ) -> None:
-    call = _call_of(context)
+    call = call_of(context)
     inputs = (codec.input_from_pb(request) async for request in requests)
     async with until(call.deadline), aclosing(port(inputs, call)) as outputs:
         async for output in outputs:
             await context.write(codec.output_to_pb(output))
 
 
-def _call_of(context: grpc.aio.ServicerContext[Any, Any]) -> Call:
+def call_of(context: grpc.aio.ServicerContext[Any, Any]) -> Call:
+    """Return what travels beside a call."""
     metadata = {key: str(value) for key, value in context.invocation_metadata() or ()}
     remaining_s = context.time_remaining()
     deadline = None if remaining_s is None else Deadline.after(remaining_s)
@@ -140,11 +150,10 @@ async def open_server(listen: str, hosted: Sequence[Hosted], drain_s: float = 10
     address = _bind(server, listen)
     await server.start()
     await _tell(statuses, hosted)
-    watching = asyncio.create_task(_watch(statuses, hosted))
     try:
-        yield address
+        async with beside(_watch(statuses, hosted)):
+            yield address
     finally:
-        watching.cancel()
         await statuses.enter_graceful_shutdown()
         await server.stop(drain_s)
 

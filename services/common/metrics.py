@@ -18,6 +18,10 @@ COMMIT_LAG_SECONDS = Histogram(
 )
 IMAGES = Counter("attune_images", "Live images by what became of them.", ["status"])
 OUTAGES = Counter("attune_outages", "Times a live session lost a stage and opened it again.", ["stage"])
+TRANSCRIPTIONS = Gauge("attune_transcriptions", "Calls that the recogniser serves now, by kind: live, file.", ["kind"])
+TRANSCRIPTIONS_REFUSED = Counter("attune_transcriptions_refused", "Calls refused for want of room, by kind.", ["kind"])
+LIVE_LAG_SECONDS = Gauge("attune_live_lag_seconds", "P95 of the lag of live sessions over the last ten seconds.")
+STREAMS = Gauge("attune_streams", "gRPC streams that a service answers now.", ["method"])
 UNDURABLE_SESSIONS = Gauge("attune_undurable_sessions", "Live sessions whose events cannot be stored right now.")
 LOOP_STALL_SECONDS = Histogram(
     "attune_loop_stall_seconds",

@@ -17,6 +17,9 @@ class ProcessSettings(BaseSettings):
     trace_dir: Path = Field(
         Path(".attune/traces"), description="Where spans are written as JSON lines when no OTLP endpoint is set."
     )
+    trace_bytes: int = Field(
+        200 * 2**20, ge=2**20, description="Most that all processes' spans may take there; the oldest files go first."
+    )
 
     @model_validator(mode="before")
     @classmethod

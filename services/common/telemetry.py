@@ -7,8 +7,9 @@ import json
 import logging
 import os
 import sys
+import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,39 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from services.common.errors import shown
+from services.common.rotation import prune
+from services.common.settings import ProcessSettings
 
 EXPORT_EVERY_MS = 500
+FILES = 16  # a file of spans is full at this share of what all may take
 
 
 class JsonLinesExporter(SpanExporter):
-    """Appends finished spans to one file per process."""
+    """Appends finished spans to one file per process; a file that is full is set aside.
 
-    def __init__(self, path: Path) -> None:
+    All files of the folder together take ``max_bytes``: whoever begins a file removes the oldest.
+    """
+
+    def __init__(self, path: Path, max_bytes: int = 2**30) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a", encoding="utf-8")
+        self._path = path
+        self._max_bytes = max_bytes
+        self._begin()
+
+    def _begin(self) -> None:
+        # Room for this file too, so that it can grow.
+        prune(self._path.parent, "*.jsonl", self._max_bytes - self._max_bytes // FILES)
+        self._file = self._path.open("a", encoding="utf-8")
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Write one line a span; called from the processor's own thread."""
         self._file.writelines(json.dumps(flat_record(span)) + "\n" for span in spans)
         self._file.flush()
+        if self._file.tell() > self._max_bytes // FILES:
+            self._file.close()
+            with suppress(FileNotFoundError):  # another process has removed it
+                self._path.replace(self._path.with_suffix(f".{time.time_ns()}.jsonl"))
+            self._begin()
         return SpanExportResult.SUCCESS
 
     def shutdown(self) -> None:
@@ -59,16 +78,14 @@ def flat_record(span: ReadableSpan) -> dict[str, Any]:
 
 
 @contextmanager
-def telemetry(service: str, trace_dir: Path, log_level: str = "INFO") -> Generator[None, None, None]:
+def telemetry(service: str, settings: ProcessSettings) -> Generator[None, None, None]:
     """Set up spans and logs for this process; spans are written out when the body ends.
 
-    ``OTEL_EXPORTER_OTLP_ENDPOINT`` decides: set, spans go there; else to ``trace_dir/<service>-<pid>.jsonl``.
+    ``OTEL_EXPORTER_OTLP_ENDPOINT`` decides: set, spans go there; else to ``<trace_dir>/<service>-<pid>.jsonl``.
     """
-    set_up_logs(log_level)
+    set_up_logs(settings.log_level)
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: service}))
-    provider.add_span_processor(
-        BatchSpanProcessor(_exporter(service, trace_dir), schedule_delay_millis=EXPORT_EVERY_MS)
-    )
+    provider.add_span_processor(BatchSpanProcessor(_exporter(service, settings), schedule_delay_millis=EXPORT_EVERY_MS))
     trace.set_tracer_provider(provider)
     try:
         yield
@@ -76,12 +93,12 @@ def telemetry(service: str, trace_dir: Path, log_level: str = "INFO") -> Generat
         provider.shutdown()
 
 
-def _exporter(service: str, trace_dir: Path) -> SpanExporter:
+def _exporter(service: str, settings: ProcessSettings) -> SpanExporter:
     if os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
         return OTLPSpanExporter()
-    return JsonLinesExporter(trace_dir / f"{service}-{os.getpid()}.jsonl")
+    return JsonLinesExporter(settings.trace_dir / f"{service}-{os.getpid()}.jsonl", settings.trace_bytes)
 
 
 def set_up_logs(level: str) -> None:

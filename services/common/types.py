@@ -70,6 +70,7 @@ class RecognizeConfig:
     words that it had ``said`` of the audio since ``start_us``: neither are they said nor is that time counted again.
     The decoder takes the ``prompt`` as said before the audio; ``temperature`` 0 takes the likeliest token, up to 1
     samples. ``details`` asks for tokens and windows. ``vad_start`` and ``min_silence_ms``: 0 is the service's own.
+    It ``continues`` a session that was let in before.
     """
 
     encoding: Encoding
@@ -86,6 +87,7 @@ class RecognizeConfig:
     details: bool = False
     vad_start: float = 0.0
     min_silence_ms: int = 0
+    continues: bool = False
 
     @property
     def bytes_per_s(self) -> int:

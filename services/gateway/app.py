@@ -10,6 +10,7 @@ from opentelemetry.instrumentation.redis import RedisInstrumentor
 
 from services.gateway.clients import open_upstreams
 from services.gateway.edge import Edge
+from services.gateway.late import open_late_events
 from services.gateway.loop_watch import watched_loop
 from services.gateway.problems import install_problems
 from services.gateway.routes import alignments, health, models, realtime, stream, transcriptions
@@ -29,10 +30,12 @@ def build_app(settings: GatewaySettings) -> FastAPI:
             upstreams = await stack.enter_async_context(open_upstreams(settings))
             store = await stack.enter_async_context(open_store(settings))
             await stack.enter_async_context(watched_loop())
-            app.state.gateway = GatewayState(settings, upstreams, store)
+            late = await stack.enter_async_context(open_late_events(settings.session_ttl_s))
+            app.state.gateway = GatewayState(settings, upstreams, store, late)
             yield
 
     app = FastAPI(title="Attune", version="0.1.0", description=ABOUT, lifespan=lifespan)
+    app.state.settings = settings
     for routes in (alignments, transcriptions, models, stream, realtime, health):
         app.include_router(routes.router)
     install_problems(app)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import grpc
 
-from attune.v1 import aligner_pb2_grpc, asr_pb2_grpc, vision_pb2_grpc
+from attune.v1 import aligner_pb2_grpc, asr_pb2_grpc, vision_pb2, vision_pb2_grpc
 from services.common.grpc_client import is_serving, open_channel, stream_client
+from services.common.grpc_whole import whole_client
 from services.common.ports import Aligner, ImageEncoder, Transcriber
 from services.common.wire import aligner as aligner_wire
 from services.common.wire import asr as asr_wire
@@ -28,6 +29,7 @@ class Upstreams:
 
     transcriber: Transcriber
     image_encoder: ImageEncoder
+    whole_image_encoder: ImageEncoder  # for images that are all there, and few
     aligner: Aligner
     channels: dict[str, tuple[grpc.aio.Channel, str]]
 
@@ -45,14 +47,18 @@ async def open_upstreams(settings: GatewaySettings) -> AsyncGenerator[Upstreams,
         vision = await stack.enter_async_context(open_channel(settings.vision))
         aligner = await stack.enter_async_context(open_channel(settings.aligner))
         recognize = asr_pb2_grpc.SpeechRecognizerStub(asr).Recognize
-        encode = vision_pb2_grpc.VisionEncoderStub(vision).Encode
+        seeing = vision_pb2_grpc.VisionEncoderStub(vision)
+        whole = whole_client("vision.encode", seeing.EncodeWhole, vision_wire.CODEC, vision_pb2.EncodeRequests)
         align = aligner_pb2_grpc.CrossModalAlignerStub(aligner).Align
         yield Upstreams(
             with_metrics(stream_client("asr.recognize", recognize, asr_wire.CODEC), "asr"),
             with_metrics(
-                with_deadline(stream_client("vision.encode", encode, vision_wire.CODEC), settings.image_timeout_s),
+                with_deadline(
+                    stream_client("vision.encode", seeing.Encode, vision_wire.CODEC), settings.image_timeout_s
+                ),
                 "vision",
             ),
+            with_metrics(with_deadline(whole, settings.image_timeout_s), "vision"),
             with_metrics(stream_client("aligner.align", align, aligner_wire.CODEC), "aligner"),
             {
                 "asr": (asr, "attune.v1.SpeechRecognizer"),

@@ -33,6 +33,8 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # what can be read can be asked for its head; uvicorn leaves the body out
+            scope = {**scope, "method": "GET"}
         request_id = _request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         answer = _Answer(send, request_id)

@@ -40,6 +40,7 @@ from services.gateway.session import Session
 from services.gateway.settings import GatewaySettings
 
 AUDIO_PIECE_BYTES = 2**20
+WHOLE_BYTES = 2**20  # images that are sent at once: encoding the first would not begin much sooner on a stream
 UNANSWERED = Internal("the encoder gave no answer")
 
 
@@ -227,7 +228,9 @@ async def describe(images: tuple[Image, ...], upstreams: Upstreams, limit: int, 
     found = {failed.id: described(failed) for failed in too_large(images, limit)}
     fit = [image for image in images if image.id not in found]
     if fit:
-        async with aclosing(upstreams.image_encoder(_inputs(fit), call)) as seen:
+        small = sum(len(image.data) for image in fit) <= WHOLE_BYTES
+        encoder = upstreams.whole_image_encoder if small else upstreams.image_encoder
+        async with aclosing(encoder(_inputs(fit), call)) as seen:
             async for frame in seen:
                 found[frame.id] = described(frame)
     missing = {"code": UNANSWERED.code, "message": UNANSWERED.message}

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
-from services.common.errors import AttuneError
+from services.common.errors import AttuneError, Idle
 from services.common.metrics import COMMIT_LAG_SECONDS
 from services.common.ports import Call, Transcriber
 from services.common.types import (
@@ -30,6 +30,7 @@ from services.gateway.inbox import Inbox
 from services.gateway.matching import Matching
 from services.gateway.schemas import Media
 from services.gateway.session import AudioClock
+from services.gateway.settings import GatewaySettings
 from services.gateway.telling import Teller
 
 LEAST_BYTES = 1024  # of anything in the queue: a storm of flushes or empty frames is bounded like audio
@@ -43,13 +44,15 @@ def weight(item: SpeechInput) -> int:
 class Hearing:
     """Feeds a transcriber and tells what it hears; words and progress go on to be matched."""
 
-    def __init__(self, teller: Teller, matching: Matching, queue_bytes: int) -> None:
+    def __init__(self, teller: Teller, matching: Matching, settings: GatewaySettings) -> None:
         self._teller = teller
         self._session = teller.session
         self._matching = matching
-        self._inputs: Inbox[SpeechInput] = Inbox(queue_bytes, weight)
+        self._inputs: Inbox[SpeechInput] = Inbox(settings.audio_queue_bytes, weight)
         self._clock = AudioClock(0)
         self.coverage = Coverage(0, 0, 0)
+        self._max_silence_us = int(settings.max_silence_s * 1_000_000)
+        self._quiet_since_us: int | None = 0  # None while somebody speaks
 
     async def open(self, config: RecognizeConfig) -> None:
         """Put the configuration before all audio."""
@@ -90,8 +93,10 @@ class Hearing:
     async def _tell(self, event: SpeechEvent) -> None:
         match event:
             case SpeechStarted(pts_us):
+                self._quiet_since_us = None
                 await self._teller.emit({"type": "speech.started", "pts_us": pts_us})
             case SpeechStopped(pts_us):
+                self._quiet_since_us = pts_us
                 await self._teller.emit({"type": "speech.stopped", "pts_us": pts_us})
             case Partial():
                 await self._teller.pass_by(events.partial_event(event, self._session.words + 1))
@@ -115,5 +120,7 @@ class Hearing:
     async def _settle(self, settled: Settled) -> None:
         flow = self._session.settle(settled.until_us, settled.received_us)
         self._matching.take(Progress(settled.until_us))
+        if self._quiet_since_us is not None and settled.until_us - self._quiet_since_us > self._max_silence_us:
+            raise Idle(f"nobody spoke for {self._max_silence_us / 1e6:g} s")
         if flow is not None:
             await self._teller.pass_by(flow)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
+from services.common.coverage import added
 from services.common.errors import Unavailable
 from services.common.types import (
     AlignConfig,
@@ -115,7 +116,7 @@ class KeptAudio:
             raise Unavailable("the recogniser was lost, and a container stream cannot be taken up again in the middle")
         self._base, self._since = added(self._base, self._since), Coverage(0, 0, 0)
         said = tuple(self._said)
-        yield replace(self._config, start_us=self._resume_us, settled_us=self._settled_us, said=said)
+        yield replace(self._config, start_us=self._resume_us, settled_us=self._settled_us, said=said, continues=True)
         for item in self._items:
             yield item if isinstance(item, Flush) else self._cut(item)
 
@@ -145,16 +146,6 @@ class KeptAudio:
         begin = max(held.offset_bytes, self._resume_bytes(held))
         pts_us = held.origin_us + begin * 1_000_000 // held.bytes_per_s
         return AudioChunk(held.chunk.seq, pts_us, held.chunk.data[begin - held.offset_bytes :])
-
-
-def added(first: Coverage, second: Coverage) -> Coverage:
-    """Return the coverage of two stretches that follow each other."""
-    return Coverage(
-        first.duration_us + second.duration_us,
-        first.transcribed_us + second.transcribed_us,
-        first.silent_us + second.silent_us,
-        first.dropped + second.dropped,
-    )
 
 
 class KeptMoment:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from services.common.beside import beside
 from services.common.metrics import LOOP_STALL_P99_SECONDS, LOOP_STALL_SECONDS
 
 SLEEP_S = 0.01
@@ -27,8 +28,5 @@ async def _watch() -> None:
 @asynccontextmanager
 async def watched_loop() -> AsyncGenerator[None, None]:
     """Measure stalls of the running loop while the body runs."""
-    task = asyncio.create_task(_watch())
-    try:
+    async with beside(_watch()):
         yield
-    finally:
-        task.cancel()

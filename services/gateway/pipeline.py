@@ -63,7 +63,7 @@ class LiveSession:
         self._call = Call(session_id=session.id)
         self._teller = Teller(session, around.event_log)
         self._matching = Matching(self._teller, wanted=start.align)
-        self._hearing = Hearing(self._teller, self._matching, self._settings.audio_queue_bytes)
+        self._hearing = Hearing(self._teller, self._matching, self._settings)
         self._looking = Looking(self._teller, self._matching, self._settings.image_queue)
         self._limits = Limits(self._settings.max_audio_frame_bytes, self._settings.max_image_bytes)
         self._ready = asyncio.Event()

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from services.common.errors import TABLE, AttuneError, InvalidInput, NotFound, shown
+from services.common.errors import TABLE, AttuneError, InvalidInput, shown
 from services.gateway.openai.errors import error_answer, speaks_openai
 from services.gateway.presence import CallerGone
 
@@ -50,7 +50,7 @@ def problem(error: AttuneError, request_id: str, status: int | None = None) -> J
 def error_of_http(error: HTTPException) -> AttuneError:
     """Return the table's error for one that Starlette raised itself."""
     by_status = {row.http: row for row in TABLE.values()}
-    row = by_status.get(error.status_code, NotFound if error.status_code == 405 else InvalidInput)
+    row = by_status.get(error.status_code, InvalidInput)
     return row(str(error.detail))
 
 
@@ -78,7 +78,9 @@ def install_problems(app: FastAPI) -> None:
         if seen.http == 500:
             log.error("request_failed", exc_info=error)
         status = error.status_code if isinstance(error, HTTPException) else None
-        return refusal(seen, request.scope, status)
+        told = refusal(seen, request.scope, status)
+        told.headers.update(getattr(error, "headers", None) or {})  # Allow, for one
+        return told
 
     async def answer_nobody(_request: Request, _error: Exception) -> Response:
         return Response(status_code=NOBODY)

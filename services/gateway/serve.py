@@ -8,7 +8,9 @@ from types import FrameType
 import structlog
 import uvicorn
 
+from services.common.listening import listening
 from services.gateway.app import build_app
+from services.gateway.protocols import PatientHttp, PatientWebSocket
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import GatewayState
 
@@ -25,7 +27,7 @@ class DrainingServer(uvicorn.Server):
         self._drain: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        """Start, then tell the port; a busy port ends the process as uvicorn does."""
+        """Start, then tell the port."""
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started:
             self._on_listening(self.servers[0].sockets[0].getsockname()[1])
@@ -50,19 +52,20 @@ class DrainingServer(uvicorn.Server):
 
 
 async def serve_gateway(settings: GatewaySettings, on_listening: Callable[[int], None]) -> None:
-    """Serve until told to stop; ``on_listening`` is told the port once it is open. SystemExit when it is busy."""
+    """Serve until told to stop; ``on_listening`` is told the port once it is open. CannotListen when it cannot be."""
+    bound = listening(settings.host, settings.port)
     config = uvicorn.Config(
         build_app(settings),
-        host=settings.host,
-        port=settings.port,
         log_config=None,
         access_log=False,
-        ws="websockets-sansio",
+        http=PatientHttp,
+        ws=PatientWebSocket,
         # Deflate would cost half a megabyte a socket for media that do not compress.
         ws_per_message_deflate=False,
         ws_max_size=2 * max(settings.max_image_bytes, settings.max_audio_frame_bytes),
-        ws_ping_interval=20.0,
+        ws_ping_interval=settings.ping_interval_s,
+        ws_ping_timeout=settings.ping_timeout_s,
         timeout_graceful_shutdown=2,
         server_header=False,
     )
-    await DrainingServer(config, on_listening, settings.drain_s).serve()
+    await DrainingServer(config, on_listening, settings.drain_s).serve([bound])

@@ -36,8 +36,23 @@ class GatewaySettings(ProcessSettings):
     read_timeout_s: float = Field(20.0, gt=0, le=600, description="Longest pause in a request body before it gets 408.")
     ready_timeout_s: float = Field(5.0, gt=0, le=60, description="Longest a recogniser may take to accept a session.")
     send_timeout_s: float = Field(30.0, gt=0, le=600, description="How long a live client may go without reading.")
+    start_timeout_s: float = Field(
+        10.0, gt=0, le=600, description="How long a live client may take to start its session before close 4408."
+    )
     idle_timeout_s: float = Field(
-        60.0, gt=0, le=3600, description="Longest silence of a live client before close 4408."
+        60.0, gt=0, le=3600, description="How long a live client may send nothing at all before close 4408."
+    )
+    max_silence_s: float = Field(
+        3600.0, gt=0, le=86_400, description="Audio without speech, in a row, before a live session is closed 4408."
+    )
+    ping_interval_s: float = Field(
+        20.0, gt=0, le=600, description="How often a live client is pinged, so that one that vanished is noticed."
+    )
+    ping_timeout_s: float = Field(
+        60.0,
+        gt=0,
+        le=600,
+        description="How long a ping may go unanswered; longer than the server may stop reading under pressure.",
     )
     audio_queue_bytes: int = Field(
         2**20, ge=2**14, description="Live audio waiting for the recogniser before reading stops."

@@ -53,7 +53,7 @@ class EventLog:
 
     def __init__(self, store: EventStore | None, session_id: str) -> None:
         self._store = store
-        self._session_id = session_id
+        self.session_id = session_id
         self._pending: deque[Event] = deque(maxlen=MAX_PENDING)
         self._gap = False
         self._saving = asyncio.Lock()
@@ -64,6 +64,11 @@ class EventLog:
         """Take a numbered event; the oldest is lost, and durability with it, when too many wait."""
         self._gap = self._gap or len(self._pending) == MAX_PENDING
         self._pending.append(event)
+
+    @property
+    def waiting(self) -> int:
+        """Return how many events can still be stored: none where some were lost already."""
+        return 0 if self._gap else len(self._pending)
 
     async def save(self) -> bool:
         """Store what is pending; return whether the session is durable now."""
@@ -85,7 +90,7 @@ class EventLog:
         if self._store is None:
             return True
         try:
-            await self._store.add(self._session_id, batch)
+            await self._store.add(self.session_id, batch)
         except (RedisError, OSError) as error:
             log.warning("events_not_stored", waiting=len(batch), reason=str(error))
             return False

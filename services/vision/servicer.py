@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from attune.v1 import vision_pb2_grpc
+from attune.v1 import vision_pb2, vision_pb2_grpc
 from services.common.grpc_server import Hosted, health_of, stream_method
+from services.common.grpc_whole import WholeMethod
 from services.common.ports import ImageEncoder
 from services.common.wire.vision import CODEC
 
@@ -11,10 +12,11 @@ NAME = "attune.v1.VisionEncoder"
 
 
 class VisionEncoderServicer:
-    """The service's one method, bound to a port."""
+    """The service's methods, a stream and a whole, bound to a port."""
 
     def __init__(self, port: ImageEncoder) -> None:
         self.Encode = stream_method("vision.encode", port, CODEC)
+        self.EncodeWhole = WholeMethod("vision.encode", port, CODEC, vision_pb2.EncodeResponses).__call__
 
 
 def hosted(port: ImageEncoder) -> Hosted:

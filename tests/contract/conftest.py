@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attune.v1 import aligner_pb2_grpc, asr_pb2_grpc, vision_pb2_grpc
+from attune.v1 import aligner_pb2_grpc, asr_pb2_grpc, vision_pb2, vision_pb2_grpc
 from services.aligner import servicer as aligner_servicer
 from services.aligner.app import open_aligner
 from services.aligner.settings import AlignerSettings
@@ -16,6 +16,7 @@ from services.asr.app import open_transcriber
 from services.asr.settings import AsrSettings
 from services.common.grpc_client import open_channel, stream_client
 from services.common.grpc_server import open_server
+from services.common.grpc_whole import whole_client
 from services.common.ports import Call, Port
 from services.common.wire import aligner as aligner_wire
 from services.common.wire import asr as asr_wire
@@ -33,6 +34,7 @@ class Kind:
     hosted: Callable[[Any], Any]
     client: Callable[[Any], Any]
     real: str
+    whole: Callable[[Any], Any] | None = None
 
 
 KINDS = {
@@ -47,6 +49,12 @@ KINDS = {
         vision_servicer.hosted,
         lambda channel: stream_client("vision", vision_pb2_grpc.VisionEncoderStub(channel).Encode, vision_wire.CODEC),
         "efficientnet-lite0",
+        lambda channel: whole_client(
+            "vision",
+            vision_pb2_grpc.VisionEncoderStub(channel).EncodeWhole,
+            vision_wire.CODEC,
+            vision_pb2.EncodeRequests,
+        ),
     ),
     "aligner": Kind(
         lambda model: open_aligner(AlignerSettings(model=model)),
@@ -61,10 +69,11 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Pair:
-    """One engine, reached in both ways."""
+    """One engine, reached in both ways; the image encoder also by one call for all."""
 
     direct: Port[Any, Any]
     grpc: Port[Any, Any]
+    whole: Port[Any, Any] | None = None
 
     def all(self) -> Sequence[tuple[str, Port[Any, Any]]]:
         """Return both ways with their names."""
@@ -79,7 +88,7 @@ async def open_pair(name: str, model: str) -> AsyncGenerator[Pair, None]:
         port = await stack.enter_async_context(kind.open(model))
         address = await stack.enter_async_context(open_server("127.0.0.1:0", [kind.hosted(port)], drain_s=1))
         channel = await stack.enter_async_context(open_channel(address))
-        yield Pair(port, kind.client(channel))
+        yield Pair(port, kind.client(channel), kind.whole(channel) if kind.whole else None)
 
 
 async def given(*items: Any) -> AsyncIterator[Any]:

@@ -89,9 +89,22 @@ async def test_direct_and_grpc_give_equal_results(name: str, model_of: Callable[
         items = inputs_of(name)
         if name == "aligner":
             items += await aligner_items(model_of("vision"))
-        direct, remote = [await outputs(port, *items) for _, port in pair.all()]
-    assert sorted(map(comparable, direct), key=repr) == sorted(map(comparable, remote), key=repr)
+        ports = [port for _, port in pair.all()] + ([pair.whole] if pair.whole else [])
+        direct, *remote = [await outputs(port, *items) for port in ports]
     assert direct
+    for answers in remote:
+        assert sorted(map(comparable, direct), key=repr) == sorted(map(comparable, answers), key=repr)
+
+
+async def test_errors_cross_a_whole_call_as_they_cross_a_stream():
+    """A refusal and a deadline are the table's on both ways."""
+    async with open_pair("vision", "fake") as pair:
+        assert pair.whole is not None
+        for port in (pair.grpc, pair.whole):
+            with pytest.raises(InvalidInput):
+                await outputs(port, Image("f1", 0, b"x"))
+            with pytest.raises(DeadlineExceeded):
+                await outputs(port, *inputs_of("vision"), call=Call().within(0.0))
 
 
 async def aligner_items(vision_model: str) -> list[Any]:

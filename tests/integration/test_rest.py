@@ -113,8 +113,21 @@ async def test_bad_requests_are_problems(http: httpx.AsyncClient, request_: dict
 
 async def test_unknown_routes_and_methods_are_problems(http: httpx.AsyncClient):
     """404 and 405 have the same shape as every other error."""
-    for answer, status in ((await http.get("/nowhere"), 404), (await http.delete("/v1/images"), 405)):
-        assert (answer.status_code, answer.json()["status"]) == (status, status)
+    for answer, status, code in (
+        (await http.get("/nowhere"), 404, "not_found"),
+        (await http.delete("/v1/images"), 405, "method_not_allowed"),
+    ):
+        assert (answer.status_code, answer.json()["status"], answer.json()["code"]) == (status, status, code)
+    assert answer.headers["allow"] == "POST"
+
+
+async def test_what_can_be_read_can_be_asked_for_its_head(http: httpx.AsyncClient):
+    """HEAD answers as GET does, without the body, and is refused where GET is."""
+    for path in ("/", "/livez", "/readyz", "/metrics", "/v1/models", "/openapi.json"):
+        answer = await http.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert int(answer.headers["content-length"]) > 0
+    assert (await http.head("/v1/images")).status_code == 405
 
 
 async def test_health_metrics_docs_and_page(http: httpx.AsyncClient):

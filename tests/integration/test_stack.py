@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import json
 import os
 import re
 import signal
@@ -196,26 +197,66 @@ def test_a_service_that_drains_is_not_taken_for_one_that_hangs():
     assert drain_s < StackSettings.model_fields["hang_s"].default
 
 
-def test_a_busy_port_is_said_and_exits_2(tmp_path: Path):
-    """A second start on a port that is taken changes nothing and says what to do."""
+@pytest.mark.parametrize("command", ["up", "gateway"])
+def test_a_busy_port_is_said_and_exits_2(tmp_path: Path, command: str):
+    """A second start on a port that is taken changes nothing and says in one line what to do."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "services.cli", "up", "--port", port]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+        done = attune(tmp_path, command, "--port", port)
     assert done.returncode == 2
-    assert f"port {port} on 127.0.0.1 is taken" in done.stderr
+    lines = [line for line in done.stderr.splitlines() if line != "starting …"]
+    assert len(lines) == 1
+    assert f"port {port} on 127.0.0.1 is taken" in lines[0]
+
+
+@pytest.mark.parametrize("command", ["up", "gateway"])
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])
+def test_a_host_that_is_not_here_is_said_and_exits_2(tmp_path: Path, command: str, host: str):
+    """A name that means nothing, and an address of another machine, are not called taken."""
+    done = attune(tmp_path, command, "--port", "0", "--host", host)
+    assert done.returncode == 2
+    assert host in done.stderr
+    assert "taken" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def attune(home: Path, *arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command that is expected to end by itself."""
+    command = [sys.executable, "-m", "services.cli", *arguments]
+    whole = {**os.environ, **env}
+    return subprocess.run(command, cwd=home, env=whole, capture_output=True, text=True, timeout=20, check=False)
+
+
+def test_check_prints_one_object(tmp_path: Path):
+    """The settings of every process that `up` starts, by its name; secrets are hidden."""
+    done = attune(tmp_path, "up", "--check", ATTUNE_REDIS_URL="redis://:secret@localhost")
+    assert set(json.loads(done.stdout)) == {"up", "gateway", "asr", "vision", "aligner"}
+    assert "secret" not in done.stdout
+    assert set(json.loads(attune(tmp_path, "serve", "asr", "aligner", "--check").stdout)) == {"asr", "aligner"}
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "0"])
+def test_a_time_that_is_none_is_refused(tmp_path: Path, number: str):
+    """Options that are times take finite numbers within their bounds."""
+    done = attune(tmp_path, "stream", "--seconds", number)
+    assert done.returncode == 2
+    assert "--seconds" in done.stderr
 
 
 def test_settings_that_are_wrong_are_said_and_exit_2(tmp_path: Path):
     """A misspelt or impossible setting is named, not ignored."""
-    for variable, value in (("ATTUNE_GATEWAY_PROT", "1"), ("ATTUNE_GATEWAY_PORT", "99999"), ("ATTUNE_UP_HANG_S", "x")):
-        command = [sys.executable, "-m", "services.cli", "up", "--check"]
-        env = {**os.environ, variable: value}
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=20, check=False)
+    for variable, value in (
+        ("ATTUNE_GATEWAY_PROT", "1"),
+        ("ATTUNE_GATEWAY_PORT", "99999"),
+        ("ATTUNE_UP_HANG_S", "x"),
+        ("ATTUNE_ASR_WORKERS", "0"),
+        ("ATTUNE_VISION_NOTHING", "1"),
+    ):
+        done = attune(tmp_path, "up", **{variable: value})
         assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1
         assert variable.lower() in done.stderr.lower() or variable.split("_", 2)[2].lower() in done.stderr
 
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from attune.v1 import common_pb2 as attune_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61ttune/v1/asr.proto\x12\tattune.v1\x1a\x16\x61ttune/v1/common.proto\"\x94\x01\n\x10RecognizeRequest\x12,\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1a.attune.v1.RecognizeConfigH\x00\x12&\n\x05\x61udio\x18\x02 \x01(\x0b\x32\x15.attune.v1.AudioChunkH\x00\x12\"\n\x05\x66lush\x18\x03 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x42\x06\n\x04item\"\xa6\x02\n\x0fRecognizeConfig\x12\x10\n\x08\x65ncoding\x18\x01 \x01(\t\x12\x16\n\x0esample_rate_hz\x18\x02 \x01(\r\x12\x10\n\x08\x63hannels\x18\x03 \x01(\r\x12\x10\n\x08language\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x10\n\x08partials\x18\x06 \x01(\x08\x12\x10\n\x08start_us\x18\x07 \x01(\x04\x12\x12\n\nsettled_us\x18\x08 \x01(\x04\x12\x1d\n\x04said\x18\t \x03(\x0b\x32\x0f.attune.v1.Word\x12\x0e\n\x06prompt\x18\n \x01(\t\x12\x13\n\x0btemperature\x18\x0b \x01(\x02\x12\x0f\n\x07\x64\x65tails\x18\x0c \x01(\x08\x12\x11\n\tvad_start\x18\r \x01(\x02\x12\x16\n\x0emin_silence_ms\x18\x0e \x01(\r\"7\n\nAudioChunk\x12\x0b\n\x03seq\x18\x01 \x01(\r\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"\x94\x03\n\x11RecognizeResponse\x12!\n\x05ready\x18\x01 \x01(\x0b\x32\x10.attune.v1.ReadyH\x00\x12\x32\n\x0espeech_started\x18\x02 \x01(\x0b\x32\x18.attune.v1.SpeechStartedH\x00\x12\x32\n\x0espeech_stopped\x18\x03 \x01(\x0b\x32\x18.attune.v1.SpeechStoppedH\x00\x12%\n\x07partial\x18\x04 \x01(\x0b\x32\x12.attune.v1.PartialH\x00\x12)\n\tcommitted\x18\x05 \x01(\x0b\x32\x14.attune.v1.CommittedH\x00\x12%\n\x07settled\x18\x06 \x01(\x0b\x32\x12.attune.v1.SettledH\x00\x12#\n\x06marker\x18\x07 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x12$\n\x07warning\x18\x08 \x01(\x0b\x32\x11.attune.v1.NoticeH\x00\x12\'\n\x08\x63overage\x18\t \x01(\x0b\x32\x13.attune.v1.CoverageH\x00\x42\x07\n\x05\x65vent\"?\n\x05Ready\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08language\x18\x02 \x01(\t\x12\x15\n\rprompt_tokens\x18\x03 \x01(\r\"\x1f\n\rSpeechStarted\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"\x1f\n\rSpeechStopped\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"2\n\x05Token\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x0c\n\x04text\x18\x02 \x01(\x0c\x12\x0f\n\x07logprob\x18\x03 \x01(\x02\"\x82\x01\n\x04Word\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x10\n\x08start_us\x18\x02 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x03 \x01(\x04\x12\x12\n\nconfidence\x18\x04 \x01(\x02\x12\x14\n\x0cinterpolated\x18\x05 \x01(\x08\x12 \n\x06tokens\x18\x06 \x03(\x0b\x32\x10.attune.v1.Token\"Q\n\x07Partial\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\"?\n\x06Window\x12\x10\n\x08start_us\x18\x01 \x01(\x04\x12\x11\n\tno_speech\x18\x02 \x01(\x02\x12\x10\n\x08language\x18\x03 \x01(\t\"v\n\tCommitted\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\x12!\n\x06window\x18\x03 \x01(\x0b\x32\x11.attune.v1.Window\"j\n\x07Settled\x12\x10\n\x08until_us\x18\x01 \x01(\x04\x12\x13\n\x0breceived_us\x18\x02 \x01(\x04\x12%\n\x08\x63overage\x18\x03 \x01(\x0b\x32\x13.attune.v1.Coverage\x12\x11\n\tresume_us\x18\x04 \x01(\x04\"\'\n\x06Notice\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\";\n\x07\x44ropped\x12\x10\n\x08start_us\x18\x01 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x02 \x01(\x04\x12\x0e\n\x06reason\x18\x03 \x01(\t\"o\n\x08\x43overage\x12\x13\n\x0b\x64uration_us\x18\x01 \x01(\x04\x12\x16\n\x0etranscribed_us\x18\x02 \x01(\x04\x12\x11\n\tsilent_us\x18\x03 \x01(\x04\x12#\n\x07\x64ropped\x18\x04 \x03(\x0b\x32\x12.attune.v1.Dropped2^\n\x10SpeechRecognizer\x12J\n\tRecognize\x12\x1b.attune.v1.RecognizeRequest\x1a\x1c.attune.v1.RecognizeResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61ttune/v1/asr.proto\x12\tattune.v1\x1a\x16\x61ttune/v1/common.proto\"\x94\x01\n\x10RecognizeRequest\x12,\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1a.attune.v1.RecognizeConfigH\x00\x12&\n\x05\x61udio\x18\x02 \x01(\x0b\x32\x15.attune.v1.AudioChunkH\x00\x12\"\n\x05\x66lush\x18\x03 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x42\x06\n\x04item\"\xb9\x02\n\x0fRecognizeConfig\x12\x10\n\x08\x65ncoding\x18\x01 \x01(\t\x12\x16\n\x0esample_rate_hz\x18\x02 \x01(\r\x12\x10\n\x08\x63hannels\x18\x03 \x01(\r\x12\x10\n\x08language\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x10\n\x08partials\x18\x06 \x01(\x08\x12\x10\n\x08start_us\x18\x07 \x01(\x04\x12\x12\n\nsettled_us\x18\x08 \x01(\x04\x12\x1d\n\x04said\x18\t \x03(\x0b\x32\x0f.attune.v1.Word\x12\x0e\n\x06prompt\x18\n \x01(\t\x12\x13\n\x0btemperature\x18\x0b \x01(\x02\x12\x0f\n\x07\x64\x65tails\x18\x0c \x01(\x08\x12\x11\n\tvad_start\x18\r \x01(\x02\x12\x16\n\x0emin_silence_ms\x18\x0e \x01(\r\x12\x11\n\tcontinues\x18\x0f \x01(\x08\"7\n\nAudioChunk\x12\x0b\n\x03seq\x18\x01 \x01(\r\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"\x94\x03\n\x11RecognizeResponse\x12!\n\x05ready\x18\x01 \x01(\x0b\x32\x10.attune.v1.ReadyH\x00\x12\x32\n\x0espeech_started\x18\x02 \x01(\x0b\x32\x18.attune.v1.SpeechStartedH\x00\x12\x32\n\x0espeech_stopped\x18\x03 \x01(\x0b\x32\x18.attune.v1.SpeechStoppedH\x00\x12%\n\x07partial\x18\x04 \x01(\x0b\x32\x12.attune.v1.PartialH\x00\x12)\n\tcommitted\x18\x05 \x01(\x0b\x32\x14.attune.v1.CommittedH\x00\x12%\n\x07settled\x18\x06 \x01(\x0b\x32\x12.attune.v1.SettledH\x00\x12#\n\x06marker\x18\x07 \x01(\x0b\x32\x11.attune.v1.MarkerH\x00\x12$\n\x07warning\x18\x08 \x01(\x0b\x32\x11.attune.v1.NoticeH\x00\x12\'\n\x08\x63overage\x18\t \x01(\x0b\x32\x13.attune.v1.CoverageH\x00\x42\x07\n\x05\x65vent\"?\n\x05Ready\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08language\x18\x02 \x01(\t\x12\x15\n\rprompt_tokens\x18\x03 \x01(\r\"\x1f\n\rSpeechStarted\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"\x1f\n\rSpeechStopped\x12\x0e\n\x06pts_us\x18\x01 \x01(\x04\"2\n\x05Token\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x0c\n\x04text\x18\x02 \x01(\x0c\x12\x0f\n\x07logprob\x18\x03 \x01(\x02\"\x82\x01\n\x04Word\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x10\n\x08start_us\x18\x02 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x03 \x01(\x04\x12\x12\n\nconfidence\x18\x04 \x01(\x02\x12\x14\n\x0cinterpolated\x18\x05 \x01(\x08\x12 \n\x06tokens\x18\x06 \x03(\x0b\x32\x10.attune.v1.Token\"Q\n\x07Partial\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\"?\n\x06Window\x12\x10\n\x08start_us\x18\x01 \x01(\x04\x12\x11\n\tno_speech\x18\x02 \x01(\x02\x12\x10\n\x08language\x18\x03 \x01(\t\"v\n\tCommitted\x12\x1e\n\x05words\x18\x01 \x03(\x0b\x32\x0f.attune.v1.Word\x12&\n\x06timing\x18\x02 \x01(\x0b\x32\x16.attune.v1.StageTiming\x12!\n\x06window\x18\x03 \x01(\x0b\x32\x11.attune.v1.Window\"j\n\x07Settled\x12\x10\n\x08until_us\x18\x01 \x01(\x04\x12\x13\n\x0breceived_us\x18\x02 \x01(\x04\x12%\n\x08\x63overage\x18\x03 \x01(\x0b\x32\x13.attune.v1.Coverage\x12\x11\n\tresume_us\x18\x04 \x01(\x04\"\'\n\x06Notice\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\";\n\x07\x44ropped\x12\x10\n\x08start_us\x18\x01 \x01(\x04\x12\x0e\n\x06\x65nd_us\x18\x02 \x01(\x04\x12\x0e\n\x06reason\x18\x03 \x01(\t\"o\n\x08\x43overage\x12\x13\n\x0b\x64uration_us\x18\x01 \x01(\x04\x12\x16\n\x0etranscribed_us\x18\x02 \x01(\x04\x12\x11\n\tsilent_us\x18\x03 \x01(\x04\x12#\n\x07\x64ropped\x18\x04 \x03(\x0b\x32\x12.attune.v1.Dropped2^\n\x10SpeechRecognizer\x12J\n\tRecognize\x12\x1b.attune.v1.RecognizeRequest\x1a\x1c.attune.v1.RecognizeResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,35 +35,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RECOGNIZEREQUEST']._serialized_start=59
   _globals['_RECOGNIZEREQUEST']._serialized_end=207
   _globals['_RECOGNIZECONFIG']._serialized_start=210
-  _globals['_RECOGNIZECONFIG']._serialized_end=504
-  _globals['_AUDIOCHUNK']._serialized_start=506
-  _globals['_AUDIOCHUNK']._serialized_end=561
-  _globals['_RECOGNIZERESPONSE']._serialized_start=564
-  _globals['_RECOGNIZERESPONSE']._serialized_end=968
-  _globals['_READY']._serialized_start=970
-  _globals['_READY']._serialized_end=1033
-  _globals['_SPEECHSTARTED']._serialized_start=1035
-  _globals['_SPEECHSTARTED']._serialized_end=1066
-  _globals['_SPEECHSTOPPED']._serialized_start=1068
-  _globals['_SPEECHSTOPPED']._serialized_end=1099
-  _globals['_TOKEN']._serialized_start=1101
-  _globals['_TOKEN']._serialized_end=1151
-  _globals['_WORD']._serialized_start=1154
-  _globals['_WORD']._serialized_end=1284
-  _globals['_PARTIAL']._serialized_start=1286
-  _globals['_PARTIAL']._serialized_end=1367
-  _globals['_WINDOW']._serialized_start=1369
-  _globals['_WINDOW']._serialized_end=1432
-  _globals['_COMMITTED']._serialized_start=1434
-  _globals['_COMMITTED']._serialized_end=1552
-  _globals['_SETTLED']._serialized_start=1554
-  _globals['_SETTLED']._serialized_end=1660
-  _globals['_NOTICE']._serialized_start=1662
-  _globals['_NOTICE']._serialized_end=1701
-  _globals['_DROPPED']._serialized_start=1703
-  _globals['_DROPPED']._serialized_end=1762
-  _globals['_COVERAGE']._serialized_start=1764
-  _globals['_COVERAGE']._serialized_end=1875
-  _globals['_SPEECHRECOGNIZER']._serialized_start=1877
-  _globals['_SPEECHRECOGNIZER']._serialized_end=1971
+  _globals['_RECOGNIZECONFIG']._serialized_end=523
+  _globals['_AUDIOCHUNK']._serialized_start=525
+  _globals['_AUDIOCHUNK']._serialized_end=580
+  _globals['_RECOGNIZERESPONSE']._serialized_start=583
+  _globals['_RECOGNIZERESPONSE']._serialized_end=987
+  _globals['_READY']._serialized_start=989
+  _globals['_READY']._serialized_end=1052
+  _globals['_SPEECHSTARTED']._serialized_start=1054
+  _globals['_SPEECHSTARTED']._serialized_end=1085
+  _globals['_SPEECHSTOPPED']._serialized_start=1087
+  _globals['_SPEECHSTOPPED']._serialized_end=1118
+  _globals['_TOKEN']._serialized_start=1120
+  _globals['_TOKEN']._serialized_end=1170
+  _globals['_WORD']._serialized_start=1173
+  _globals['_WORD']._serialized_end=1303
+  _globals['_PARTIAL']._serialized_start=1305
+  _globals['_PARTIAL']._serialized_end=1386
+  _globals['_WINDOW']._serialized_start=1388
+  _globals['_WINDOW']._serialized_end=1451
+  _globals['_COMMITTED']._serialized_start=1453
+  _globals['_COMMITTED']._serialized_end=1571
+  _globals['_SETTLED']._serialized_start=1573
+  _globals['_SETTLED']._serialized_end=1679
+  _globals['_NOTICE']._serialized_start=1681
+  _globals['_NOTICE']._serialized_end=1720
+  _globals['_DROPPED']._serialized_start=1722
+  _globals['_DROPPED']._serialized_end=1781
+  _globals['_COVERAGE']._serialized_start=1783
+  _globals['_COVERAGE']._serialized_end=1894
+  _globals['_SPEECHRECOGNIZER']._serialized_start=1896
+  _globals['_SPEECHRECOGNIZER']._serialized_end=1990
 # @@protoc_insertion_point(module_scope)

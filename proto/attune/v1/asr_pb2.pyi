@@ -18,7 +18,7 @@ class RecognizeRequest(_message.Message):
     def __init__(self, config: _Optional[_Union[RecognizeConfig, _Mapping]] = ..., audio: _Optional[_Union[AudioChunk, _Mapping]] = ..., flush: _Optional[_Union[_common_pb2.Marker, _Mapping]] = ...) -> None: ...
 
 class RecognizeConfig(_message.Message):
-    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us", "settled_us", "said", "prompt", "temperature", "details", "vad_start", "min_silence_ms")
+    __slots__ = ("encoding", "sample_rate_hz", "channels", "language", "model", "partials", "start_us", "settled_us", "said", "prompt", "temperature", "details", "vad_start", "min_silence_ms", "continues")
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class RecognizeConfig(_message.Message):
     DETAILS_FIELD_NUMBER: _ClassVar[int]
     VAD_START_FIELD_NUMBER: _ClassVar[int]
     MIN_SILENCE_MS_FIELD_NUMBER: _ClassVar[int]
+    CONTINUES_FIELD_NUMBER: _ClassVar[int]
     encoding: str
     sample_rate_hz: int
     channels: int
@@ -47,7 +48,8 @@ class RecognizeConfig(_message.Message):
     details: bool
     vad_start: float
     min_silence_ms: int
-    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ..., settled_us: _Optional[int] = ..., said: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., prompt: _Optional[str] = ..., temperature: _Optional[float] = ..., details: _Optional[bool] = ..., vad_start: _Optional[float] = ..., min_silence_ms: _Optional[int] = ...) -> None: ...
+    continues: bool
+    def __init__(self, encoding: _Optional[str] = ..., sample_rate_hz: _Optional[int] = ..., channels: _Optional[int] = ..., language: _Optional[str] = ..., model: _Optional[str] = ..., partials: _Optional[bool] = ..., start_us: _Optional[int] = ..., settled_us: _Optional[int] = ..., said: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., prompt: _Optional[str] = ..., temperature: _Optional[float] = ..., details: _Optional[bool] = ..., vad_start: _Optional[float] = ..., min_silence_ms: _Optional[int] = ..., continues: _Optional[bool] = ...) -> None: ...
 
 class AudioChunk(_message.Message):
     __slots__ = ("seq", "pts_us", "data")

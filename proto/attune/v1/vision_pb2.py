@@ -25,31 +25,35 @@ _sym_db = _symbol_database.Default()
 from attune.v1 import common_pb2 as attune_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61ttune/v1/vision.proto\x12\tattune.v1\x1a\x16\x61ttune/v1/common.proto\"e\n\rEncodeRequest\x12)\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x17.attune.v1.EncodeConfigH\x00\x12!\n\x05image\x18\x02 \x01(\x0b\x32\x10.attune.v1.ImageH\x00\x42\x06\n\x04item\"\x1d\n\x0c\x45ncodeConfig\x12\r\n\x05model\x18\x01 \x01(\t\"1\n\x05Image\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"h\n\x0e\x45ncodeResponse\x12!\n\x05\x66rame\x18\x01 \x01(\x0b\x32\x10.attune.v1.FrameH\x00\x12*\n\x07\x66\x61ilure\x18\x02 \x01(\x0b\x32\x17.attune.v1.FrameFailureH\x00\x42\x07\n\x05\x65vent\"$\n\x05Label\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\"G\n\x06Region\x12\x1b\n\x03\x62ox\x18\x01 \x01(\x0b\x32\x0e.attune.v1.Box\x12 \n\x06labels\x18\x02 \x03(\x0b\x32\x10.attune.v1.Label\"`\n\x0bImageReport\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\t\x12\r\n\x05width\x18\x02 \x01(\r\x12\x0e\n\x06height\x18\x03 \x01(\r\x12\x13\n\x0borientation\x18\x04 \x01(\r\x12\r\n\x05notes\x18\x05 \x03(\t\"\xb1\x02\n\x05\x46rame\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12 \n\x06labels\x18\x03 \x03(\x0b\x32\x10.attune.v1.Label\x12\"\n\x07regions\x18\x04 \x03(\x0b\x32\x11.attune.v1.Region\x12\x11\n\tembedding\x18\x05 \x03(\x02\x12)\n\x06inline\x18\x06 \x01(\x0b\x32\x17.attune.v1.RegionTokensH\x00\x12.\n\x06handle\x18\x07 \x01(\x0b\x32\x1c.attune.v1.RegionTokenHandleH\x00\x12&\n\x06report\x18\x08 \x01(\x0b\x32\x16.attune.v1.ImageReport\x12&\n\x06timing\x18\t \x01(\x0b\x32\x16.attune.v1.StageTimingB\x08\n\x06tokens\"9\n\x0c\x46rameFailure\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t2R\n\rVisionEncoder\x12\x41\n\x06\x45ncode\x12\x18.attune.v1.EncodeRequest\x1a\x19.attune.v1.EncodeResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61ttune/v1/vision.proto\x12\tattune.v1\x1a\x16\x61ttune/v1/common.proto\"9\n\x0e\x45ncodeRequests\x12\'\n\x05items\x18\x01 \x03(\x0b\x32\x18.attune.v1.EncodeRequest\";\n\x0f\x45ncodeResponses\x12(\n\x05items\x18\x01 \x03(\x0b\x32\x19.attune.v1.EncodeResponse\"e\n\rEncodeRequest\x12)\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x17.attune.v1.EncodeConfigH\x00\x12!\n\x05image\x18\x02 \x01(\x0b\x32\x10.attune.v1.ImageH\x00\x42\x06\n\x04item\"\x1d\n\x0c\x45ncodeConfig\x12\r\n\x05model\x18\x01 \x01(\t\"1\n\x05Image\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"h\n\x0e\x45ncodeResponse\x12!\n\x05\x66rame\x18\x01 \x01(\x0b\x32\x10.attune.v1.FrameH\x00\x12*\n\x07\x66\x61ilure\x18\x02 \x01(\x0b\x32\x17.attune.v1.FrameFailureH\x00\x42\x07\n\x05\x65vent\"$\n\x05Label\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\"G\n\x06Region\x12\x1b\n\x03\x62ox\x18\x01 \x01(\x0b\x32\x0e.attune.v1.Box\x12 \n\x06labels\x18\x02 \x03(\x0b\x32\x10.attune.v1.Label\"`\n\x0bImageReport\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\t\x12\r\n\x05width\x18\x02 \x01(\r\x12\x0e\n\x06height\x18\x03 \x01(\r\x12\x13\n\x0borientation\x18\x04 \x01(\r\x12\r\n\x05notes\x18\x05 \x03(\t\"\xb1\x02\n\x05\x46rame\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06pts_us\x18\x02 \x01(\x04\x12 \n\x06labels\x18\x03 \x03(\x0b\x32\x10.attune.v1.Label\x12\"\n\x07regions\x18\x04 \x03(\x0b\x32\x11.attune.v1.Region\x12\x11\n\tembedding\x18\x05 \x03(\x02\x12)\n\x06inline\x18\x06 \x01(\x0b\x32\x17.attune.v1.RegionTokensH\x00\x12.\n\x06handle\x18\x07 \x01(\x0b\x32\x1c.attune.v1.RegionTokenHandleH\x00\x12&\n\x06report\x18\x08 \x01(\x0b\x32\x16.attune.v1.ImageReport\x12&\n\x06timing\x18\t \x01(\x0b\x32\x16.attune.v1.StageTimingB\x08\n\x06tokens\"9\n\x0c\x46rameFailure\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t2\x98\x01\n\rVisionEncoder\x12\x41\n\x06\x45ncode\x12\x18.attune.v1.EncodeRequest\x1a\x19.attune.v1.EncodeResponse(\x01\x30\x01\x12\x44\n\x0b\x45ncodeWhole\x12\x19.attune.v1.EncodeRequests\x1a\x1a.attune.v1.EncodeResponsesb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'attune.v1.vision_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ENCODEREQUEST']._serialized_start=61
-  _globals['_ENCODEREQUEST']._serialized_end=162
-  _globals['_ENCODECONFIG']._serialized_start=164
-  _globals['_ENCODECONFIG']._serialized_end=193
-  _globals['_IMAGE']._serialized_start=195
-  _globals['_IMAGE']._serialized_end=244
-  _globals['_ENCODERESPONSE']._serialized_start=246
-  _globals['_ENCODERESPONSE']._serialized_end=350
-  _globals['_LABEL']._serialized_start=352
-  _globals['_LABEL']._serialized_end=388
-  _globals['_REGION']._serialized_start=390
-  _globals['_REGION']._serialized_end=461
-  _globals['_IMAGEREPORT']._serialized_start=463
-  _globals['_IMAGEREPORT']._serialized_end=559
-  _globals['_FRAME']._serialized_start=562
-  _globals['_FRAME']._serialized_end=867
-  _globals['_FRAMEFAILURE']._serialized_start=869
-  _globals['_FRAMEFAILURE']._serialized_end=926
-  _globals['_VISIONENCODER']._serialized_start=928
-  _globals['_VISIONENCODER']._serialized_end=1010
+  _globals['_ENCODEREQUESTS']._serialized_start=61
+  _globals['_ENCODEREQUESTS']._serialized_end=118
+  _globals['_ENCODERESPONSES']._serialized_start=120
+  _globals['_ENCODERESPONSES']._serialized_end=179
+  _globals['_ENCODEREQUEST']._serialized_start=181
+  _globals['_ENCODEREQUEST']._serialized_end=282
+  _globals['_ENCODECONFIG']._serialized_start=284
+  _globals['_ENCODECONFIG']._serialized_end=313
+  _globals['_IMAGE']._serialized_start=315
+  _globals['_IMAGE']._serialized_end=364
+  _globals['_ENCODERESPONSE']._serialized_start=366
+  _globals['_ENCODERESPONSE']._serialized_end=470
+  _globals['_LABEL']._serialized_start=472
+  _globals['_LABEL']._serialized_end=508
+  _globals['_REGION']._serialized_start=510
+  _globals['_REGION']._serialized_end=581
+  _globals['_IMAGEREPORT']._serialized_start=583
+  _globals['_IMAGEREPORT']._serialized_end=679
+  _globals['_FRAME']._serialized_start=682
+  _globals['_FRAME']._serialized_end=987
+  _globals['_FRAMEFAILURE']._serialized_start=989
+  _globals['_FRAMEFAILURE']._serialized_end=1046
+  _globals['_VISIONENCODER']._serialized_start=1049
+  _globals['_VISIONENCODER']._serialized_end=1201
 # @@protoc_insertion_point(module_scope)

@@ -7,6 +7,18 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class EncodeRequests(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[EncodeRequest]
+    def __init__(self, items: _Optional[_Iterable[_Union[EncodeRequest, _Mapping]]] = ...) -> None: ...
+
+class EncodeResponses(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[EncodeResponse]
+    def __init__(self, items: _Optional[_Iterable[_Union[EncodeResponse, _Mapping]]] = ...) -> None: ...
+
 class EncodeRequest(_message.Message):
     __slots__ = ("config", "image")
     CONFIG_FIELD_NUMBER: _ClassVar[int]

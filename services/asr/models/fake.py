@@ -11,14 +11,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from services.asr.admission import Admission
 from services.asr.clock import OVERLAP, MediaClock
 from services.asr.collect import collected
-from services.asr.configuration import checked
+from services.asr.configuration import checked, first
 from services.asr.container import decode_file
 from services.asr.container_stream import decoded, pcm_config
 from services.asr.coverage import Ledger
 from services.asr.pcm import SAMPLE_BYTES, PcmReader
 from services.asr.prompting import prompt_tokens
+from services.asr.seats import Seats, rules_of
 from services.asr.settings import AsrSettings
 from services.common.errors import InvalidInput
 from services.common.ports import Call
@@ -50,26 +52,28 @@ class FakeTranscriber:
 
     def __init__(self, settings: AsrSettings) -> None:
         self._settings = settings
+        self._seats = Seats(Admission(rules_of(settings)))
 
     async def __call__(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
         """Transcribe one stream; ``call`` is not read."""
-        config = checked(await anext(inputs, None), NAME, lambda language: language == "en")
-        tokens, cut = prompt_tokens(config, _spelled)
-        if cut is not None:
-            yield cut
-        yield Ready(NAME, "en", len(tokens))
-        window = Window(config.start_us, 0.0, "en") if config.details and config.encoding is Encoding.FILE else None
-        if config.encoding is Encoding.FILE:
-            config, inputs = await self._file(config, inputs)
-        elif config.encoding not in SAMPLE_BYTES:
-            config, inputs = pcm_config(config), decoded(config, inputs)
-        session = _FakeSession(config, window)
-        async with aclosing(_all(inputs)) as items:
-            async for item in items:
-                for event in session.take(item):
-                    yield event
-        for event in session.end():
-            yield event
+        config = checked(await first(inputs), NAME, lambda language: language == "en")
+        with self._seats.taken(config):
+            tokens, cut = prompt_tokens(config, _spelled)
+            if cut is not None:
+                yield cut
+            yield Ready(NAME, "en", len(tokens))
+            window = Window(config.start_us, 0.0, "en") if config.details and config.encoding is Encoding.FILE else None
+            if config.encoding is Encoding.FILE:
+                config, inputs = await self._file(config, inputs)
+            elif config.encoding not in SAMPLE_BYTES:
+                config, inputs = pcm_config(config), decoded(config, inputs)
+            session = _FakeSession(config, window)
+            async with aclosing(_all(inputs)) as items:
+                async for item in items:
+                    for event in session.take(item):
+                        yield event
+            for event in session.end():
+                yield event
 
     async def _file(
         self, config: RecognizeConfig, inputs: AsyncIterator[SpeechInput]

@@ -49,6 +49,7 @@ def config_to_pb(config: RecognizeConfig) -> pb.RecognizeConfig:
         details=config.details,
         vad_start=config.vad_start,
         min_silence_ms=config.min_silence_ms,
+        continues=config.continues,
     )
 
 
@@ -69,6 +70,7 @@ def config_from_pb(message: pb.RecognizeConfig) -> RecognizeConfig:
         details=message.details,
         vad_start=message.vad_start,
         min_silence_ms=message.min_silence_ms,
+        continues=message.continues,
     )
 
 

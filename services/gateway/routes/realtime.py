@@ -41,6 +41,7 @@ async def _serve(websocket: WebSocket, state: GatewayState, session_id: str) -> 
     socket = Socket(websocket, state)
     try:
         admit(websocket, state)
+        state.check_room()
         await _run(socket, state, RealtimeSession(session_id, _options(websocket), state), session_id)
         await socket.close(GOING_AWAY, "the server goes away")
     except Exception as error:

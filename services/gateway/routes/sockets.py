@@ -6,28 +6,25 @@ Called by the routes of live sessions.
 import asyncio
 import json
 from typing import Any
-from urllib.parse import urlsplit
 
 from fastapi import WebSocket
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
-from services.common.errors import Forbidden, Idle, Overloaded
+from services.common.errors import Forbidden, Idle
+from services.gateway.origins import is_own
 from services.gateway.pipeline import ClientGone
 from services.gateway.state import GatewayState
 
 GOING_AWAY = 1012
-RETRY_FULL_S = 5.0
 
 
 def admit(websocket: WebSocket, state: GatewayState) -> None:
-    """Raise Forbidden for pages of foreign origins, Overloaded where there is no room."""
+    """Raise Forbidden for pages of foreign origins."""
     origin = websocket.headers.get("origin")
     allowed = state.settings.cors_origins
-    same = origin is None or urlsplit(origin).netloc == websocket.headers.get("host")
+    same = origin is None or is_own(origin, websocket.headers.get("host", ""))
     if not same and "*" not in allowed and origin not in allowed:
         raise Forbidden(f"pages of {origin} may not call this server")
-    if state.draining.is_set() or len(state.live) >= state.settings.max_sessions:
-        raise Overloaded("no room for another session now", retry_after_s=RETRY_FULL_S)
 
 
 class Socket:
@@ -38,13 +35,17 @@ class Socket:
         self._idle_s = state.settings.idle_timeout_s
         self._send_timeout_s = state.settings.send_timeout_s
 
-    async def receive(self) -> str | bytes:
-        """Return the next frame; ClientGone when the client hangs up, Idle when it says nothing for too long."""
+    async def receive(self, within_s: float | None = None) -> str | bytes:
+        """Return the next frame; ClientGone when the client hangs up, Idle when it says nothing for too long.
+
+        Too long is ``within_s``, or the time after which a session is idle.
+        """
+        limit_s = self._idle_s if within_s is None else within_s
         try:
-            async with asyncio.timeout(self._idle_s):
+            async with asyncio.timeout(limit_s):
                 frame = await self._websocket.receive()
         except TimeoutError:
-            raise Idle(f"nothing came for {self._idle_s:g} s") from None
+            raise Idle(f"nothing came for {limit_s:g} s") from None
         if frame["type"] == "websocket.disconnect":
             raise ClientGone
         text: str | None = frame.get("text")

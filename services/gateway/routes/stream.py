@@ -1,5 +1,6 @@
 """``WS /v1/stream``: turns a WebSocket into a stream of messages and a sink, and errors into close codes."""
 
+import math
 from collections.abc import AsyncIterator
 
 import structlog
@@ -41,7 +42,7 @@ async def _serve(websocket: WebSocket, state: GatewayState, session: Session) ->
     socket = Socket(websocket, state)
     try:
         admit(websocket, state)
-        start = await _first(socket)
+        start = await _start(socket, state)
         await _run(socket, state, session, start)
     except Exception as error:
         cause = first_cause(error)
@@ -52,9 +53,27 @@ async def _serve(websocket: WebSocket, state: GatewayState, session: Session) ->
             log.exception("session_failed")
         if session.event_no == 0:  # a session that runs has told its error itself
             await socket.send(session.numbered(error_event(seen, fatal=True)))
-        await socket.close(seen.ws_close, seen.message)
+        await socket.close(seen.ws_close, _reason(seen))
         raise seen from error
     await socket.close(GOING_AWAY if state.draining.is_set() else 1000, "")
+
+
+async def _start(socket: Socket, state: GatewayState) -> SessionStart:
+    with state.opened():
+        start = _read(await socket.receive(state.settings.start_timeout_s))
+    if isinstance(start, AttuneError):
+        raise start
+    if not isinstance(start, SessionStart):
+        raise InvalidInput("the first message must be session.start", param="type")
+    if start.resume is not None:
+        raise InvalidInput("this server cannot resume sessions yet", param="resume")
+    return start
+
+
+def _reason(error: AttuneError) -> str:
+    if error.retry_after_s is None:
+        return error.message
+    return f"try again in {math.ceil(error.retry_after_s)} s: {error.message}"
 
 
 async def _run(socket: Socket, state: GatewayState, session: Session, start: SessionStart) -> None:
@@ -68,19 +87,7 @@ async def _run(socket: Socket, state: GatewayState, session: Session, start: Ses
     finally:
         SESSIONS.dec()
         state.left(session.id)
-        event_log.close()
-
-
-async def _first(socket: Socket) -> SessionStart:
-    """Return the first message, which must start the session."""
-    message = _read(await socket.receive())
-    if isinstance(message, AttuneError):
-        raise message
-    if not isinstance(message, SessionStart):
-        raise InvalidInput("the first message must be session.start", param="type")
-    if message.resume is not None:
-        raise InvalidInput("this server cannot resume sessions yet", param="resume")
-    return message
+        state.late.take(event_log)
 
 
 async def _messages(socket: Socket) -> AsyncIterator[Message]:

@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.asr.coverage import FURTHER, MAX_DROPPED, Ledger
+from services.asr.coverage import Ledger
+from services.common.coverage import FURTHER, MAX_DROPPED
 from services.common.types import Coverage, Dropped
 
 

@@ -11,7 +11,7 @@ from services.asr.live import End, LiveSession
 from services.asr.models.whisper import Prompt
 from services.asr.pcm import PcmReader
 from services.asr.recognition import GRACE, KEPT, Recognition
-from services.common.types import Committed, Coverage, Encoding, Flush, Marker, Partial, Settled, Warned
+from services.common.types import Committed, Coverage, Encoding, Flush, Marker, Partial, Settled, SpeechStopped, Warned
 from tests.unit.asr.asr_words import answered, heard
 from tests.unit.asr.audio import chunks, only, silence, sound, text_of, words_of
 
@@ -178,3 +178,16 @@ def test_an_overlap_is_warned_of_once():
     events = step_all(session_of(CountingModel()), *chunks(silence(1)), *chunks(silence(1)), End())
     assert [event.code for event in only(events, Warned)] == ["clock_overlap"]
     assert events[-1] == Coverage(2_000_000, 0, 2_000_000)
+
+
+@pytest.mark.parametrize("speech_ms", range(1_700, 2_600, 32))
+def test_a_pause_is_noticed_wherever_it_begins(speech_ms: int):
+    """A session whose sound came in one piece hears where speech ends, however near its limit that is."""
+    session = session_of(CountingModel())
+    session.give(chunks(np.concatenate([sound(speech_ms / 1000), silence(6)])))
+    events, more = [], True
+    while more:
+        new, more = session.step()
+        events += new
+    assert [type(event) for event in events].count(SpeechStopped) == 1
+    assert session.hearing.tape.end - session.hearing.tape.begin < 16_000

@@ -1,6 +1,7 @@
 """The folder that is left after a talk."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,28 @@ def test_a_folder_that_cannot_be_written_is_told(images: Path, tmp_path: Path) -
     (tmp_path / "out").write_text("a file is in the way")
     with pytest.raises(AttuneError, match="cannot write"):
         write_report(tmp_path / "out", talk_of(images), finished())
+
+
+def test_a_report_replaces_the_one_before(images: Path, tmp_path: Path) -> None:
+    """Pictures of an earlier talk do not stay among those of the next; whatever else is in the folder does."""
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "03-mine.png").write_bytes(b"mine")
+    write_report(tmp_path, talk_of(images), finished())
+    talk = replace(talk_of(images), images=talk_of(images).images[:1])
+    write_report(tmp_path, talk, finished())
+    left = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    assert left >= {"captions.vtt", "session.json", "01-a-cat.png", "notes.txt", "03-mine.png"}
+    assert "02-b-coffee.png" not in left
+
+
+@pytest.mark.parametrize(
+    "record", ["", "[]", '{"images": [{"picture": "../01-x.png"}]}', '{"images": [{"picture": 7}]}']
+)
+def test_a_strange_record_removes_nothing(images: Path, tmp_path: Path, record: str) -> None:
+    """Only pictures of the folder itself are removed, whatever a record says."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "01-x.png").write_bytes(b"mine")
+    (out / "session.json").write_text(record)
+    write_report(out, talk_of(images), finished())
+    assert (tmp_path / "01-x.png").exists()

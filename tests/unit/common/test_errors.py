@@ -16,6 +16,7 @@ DOCUMENTED = {  # code: gRPC, HTTP, WebSocket close, retry, trips the breaker
     "forbidden": ("PERMISSION_DENIED", 403, 4403, False, False),
     "not_found": ("NOT_FOUND", 404, 4404, False, False),
     "conflict": ("ABORTED", 409, 4409, False, False),
+    "method_not_allowed": ("UNIMPLEMENTED", 405, 4400, False, False),
     "idle": ("CANCELLED", 408, 4408, True, False),
     "overloaded": ("RESOURCE_EXHAUSTED", 429, 1013, True, False),
     "deadline_exceeded": ("DEADLINE_EXCEEDED", 504, 1011, True, False),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from services.common.coverage import added
 from services.common.errors import AttuneError, InvalidInput, Unavailable
 from services.common.ports import Call
 from services.common.types import (
@@ -33,7 +34,7 @@ from services.common.types import (
     Words,
 )
 from services.gateway.inbox import Inbox
-from services.gateway.kept import KeptAudio, KeptMoment, added
+from services.gateway.kept import KeptAudio, KeptMoment
 from services.gateway.replay import Outage, with_replay
 
 CONFIG = RecognizeConfig(Encoding.PCM_S16LE, 16_000, 1)
