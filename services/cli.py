@@ -113,8 +113,12 @@ def serve(
     unknown = set(services) - {"asr", "vision", "aligner"}
     if unknown:
         fail(f"{', '.join(sorted(unknown))}: not a service; choose of asr, vision, aligner", 2)
+    from services.inference.settings import SchedulerSettings
+
     opened = {name: _service(name) for name in dict.fromkeys(services)}
+    scheduler = SchedulerSettings()
     if check:
+        show(scheduler)
         for settings, _ in opened.values():
             show(settings)
         return
@@ -124,7 +128,7 @@ def serve(
     with telemetry("+".join(opened), settings.trace_dir, settings.log_level):
         try:
             with _metrics_at(listen, metrics_port):
-                asyncio.run(_serve(opened, listen, drain_s))
+                asyncio.run(_serve(opened, scheduler, listen, drain_s))
         except OSError as error:
             fail(error, 2)
 
@@ -168,18 +172,20 @@ def _service(name: str) -> tuple[Any, Any]:
     return aligner_settings.AlignerSettings(), (aligner.open_aligner, aligner_servicer.hosted)
 
 
-async def _serve(opened: dict[str, tuple[Any, Any]], listen: str, drain_s: float) -> None:
+async def _serve(opened: dict[str, tuple[Any, Any]], scheduler: Any, listen: str, drain_s: float) -> None:
     from contextlib import AsyncExitStack
 
     from services.common.grpc_server import open_server
     from services.common.tether import say_ready
+    from services.inference.processor import open_turns
 
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with AsyncExitStack() as stack:
+        turns = await stack.enter_async_context(open_turns(scheduler))
         hosted = [
-            host(await stack.enter_async_context(open_port(settings)))
+            host(await stack.enter_async_context(open_port(settings, turns)))
             for settings, (open_port, host) in opened.values()
         ]
         address = await stack.enter_async_context(open_server(listen, hosted, drain_s))

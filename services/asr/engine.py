@@ -33,25 +33,25 @@ class WhisperTranscriber:
         return self._loaded.listener.batcher.healthy()
 
     async def __call__(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
-        """Transcribe one stream. ``call`` is not read: guards around the port keep its deadline."""
+        """Transcribe one stream. Guards around the port keep the call's deadline."""
         if self._calls >= self._loaded.settings.max_sessions:
             raise Overloaded(f"{self._calls} transcriptions are running", retry_after_s=1.0)
         self._calls += 1
         try:
-            async with aclosing(self._events(inputs)) as events:
+            async with aclosing(self._events(inputs, call)) as events:
                 async for event in events:
                     yield event
         finally:
             self._calls -= 1
 
-    def _events(self, inputs: AsyncIterator[SpeechInput]) -> AsyncGenerator[SpeechEvent, None]:
+    def _events(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
         async def work(emit: Emit[SpeechEvent]) -> None:
-            await self._serve(inputs, emit)
+            await self._serve(inputs, call, emit)
 
         return produced(work, EVENTS_WAITING)
 
-    async def _serve(self, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]) -> None:
-        loaded, whisper = self._loaded, self._loaded.whisper
+    async def _serve(self, inputs: AsyncIterator[SpeechInput], call: Call, emit: Emit[SpeechEvent]) -> None:
+        loaded, whisper = self._loaded.serving(call.priority), self._loaded.whisper
         config = checked(await anext(inputs, None), loaded.name, whisper.speaks)
         before, cut = (await loaded.listener.workers.run(partial(prompt_tokens, config, whisper.spelled))).value
         if cut is not None:
@@ -61,5 +61,5 @@ class WhisperTranscriber:
         prompt = Prompt(before, language=config.language, temperature=config.temperature)
         if config.encoding is Encoding.FILE:
             await serve_file(loaded, config, prompt, inputs, emit)
-        else:
+        else:  # live, unless its caller says otherwise
             await serve_live(loaded, config, prompt, inputs, emit)

@@ -31,7 +31,6 @@ from services.common.types import (
     StageTiming,
     Word,
 )
-from services.inference.lanes import Priority
 
 STEP_US = 200_000  # new audio that is worth a look
 BUSY_SHARE = 2.5  # a session waits this many times its own share of a pass before the next one
@@ -60,7 +59,7 @@ async def _decide(session: LiveSession, inbox: Inbox, loaded: Loaded, emit: Emit
         session.give(await inbox.take(STEP_US))
         more = True
         while more:
-            done = await loaded.listener.run(session.step(), Priority.LIVE)
+            done = await loaded.listener.run(session.step())
             events, more = done.value
             if more:
                 session.interval = max(shortest, int(done.own_us * BUSY_SHARE / US_PER_SAMPLE))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,13 @@ from services.asr.models.silero import SileroModel, SpeechDetector
 from services.asr.models.whisper import TINY_EN, Pass, Prompt, Speech, WhisperModel, tiny_en_folder
 from services.asr.repetition import MIN_FRAMES
 from services.asr.settings import AsrSettings
+from services.common.ports import Priority
 from services.common.types import RecognizeConfig
 from services.inference.batching import Batcher
-from services.inference.lanes import BatchSettings
+from services.inference.lanes import BatchSettings, Job
+from services.inference.place import place_of
 from services.inference.processes import Processes
+from services.inference.turns import Turns
 from services.inference.worker import Workers
 
 PER_MS = SAMPLE_RATE_HZ // 1_000
@@ -37,6 +40,11 @@ class Loaded:
     listener: Listener
     decoders: Processes
     settings: AsrSettings
+    turns: Turns | None
+
+    def serving(self, priority: Priority) -> "Loaded":
+        """Return the same for a call of this priority."""
+        return replace(self, listener=replace(self.listener, job=Job(priority)))
 
     def rules(self, config: RecognizeConfig) -> EndpointRules:
         """Return the endpointing rules of the settings, but for those that the call sets itself."""
@@ -49,7 +57,7 @@ class Loaded:
 
 
 @asynccontextmanager
-async def open_loaded(settings: AsrSettings) -> AsyncGenerator[Loaded, None]:
+async def open_loaded(settings: AsrSettings, turns: Turns | None = None) -> AsyncGenerator[Loaded, None]:
     """Yield all of it, warm; ends threads and processes with the body."""
     folder = await asyncio.to_thread(_folder, settings.model)
     whisper = await asyncio.to_thread(WhisperModel, folder, settings.workers)
@@ -57,11 +65,11 @@ async def open_loaded(settings: AsrSettings) -> AsyncGenerator[Loaded, None]:
     async with (
         # A call has one job or one pass at a time, so none is ever refused once it was let in.
         Workers("asr.step", settings.workers, settings.max_sessions) as workers,
-        Batcher("asr", _batches(settings), whisper.hear) as batcher,
+        Batcher("asr", _batches(settings), whisper.hear, gate=place_of(turns, "asr", whisper.moved_bytes)) as batcher,
         Processes("audio", settings.decoder_processes, settings.max_sessions, settings.decode_timeout_s) as decoders,
     ):
         name = TINY_EN if settings.model == TINY_EN else folder.name
-        loaded = Loaded(name, whisper, silero, Listener(workers, batcher), decoders, settings)
+        loaded = Loaded(name, whisper, silero, Listener(workers, batcher), decoders, settings, turns)
         await _warm_up(loaded)
         yield loaded
 

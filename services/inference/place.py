@@ -46,7 +46,9 @@ class Place:
 
     def due(self, size: float, job: Job, now: float) -> float | None:
         """Return the rank of a request."""
-        return self._turns.rank(Request(0, self._kind(job.priority), now, job.left or size, job.priority is Priority.LIVE))
+        return self._turns.rank(
+            Request(0, self._kind(job.priority), now, job.left or size, job.priority is Priority.LIVE)
+        )
 
     def admits(self, head: Ticket[Any], now: float) -> bool:
         """Return whether the turn has come; where not, it has been asked for."""
@@ -100,4 +102,3 @@ class Place:
 
     def _kind(self, priority: Priority) -> str:
         return f"{self._name}.{priority}"
-

@@ -35,25 +35,11 @@ class Ask:
     remaining_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a run took: seconds on a processor, of waiting for I/O, bytes of memory and of the line.
-
-    ``width`` is the share of the device's compute that it took while on a processor: one of how many there are.
-    """
-
-    busy_s: float
-    io_wait_s: float = 0.0
-    width: float = 1.0
-    moved_bytes: float = 0.0
-    line_bytes: float = 0.0
-
-
 @dataclass(slots=True)
 class Turn:
-    """A running request; the body sets ``cost`` once it knows it. Without one the profile learns nothing."""
+    """A running request; the body sets ``ran`` once it knows it. Without it the profile learns nothing."""
 
-    cost: Cost | None = None
+    ran: Ran | None = None
 
 
 class Turns:
@@ -89,8 +75,8 @@ class Turns:
         turn = Turn()
         try:
             yield turn
-            if turn.cost is not None:
-                self.learn(request.kind, _ran(request.size, turn.cost))
+            if turn.ran is not None:
+                self.learn(request.kind, turn.ran)
         finally:
             self.ended(request)
             self.let_in()
@@ -172,11 +158,6 @@ class Turns:
             self.let_in()  # it may have held others up
             raise
         return request
-
-
-def _ran(size: float, cost: Cost) -> Ran:
-    alone_s, compute_s = cost.busy_s + cost.io_wait_s, cost.busy_s * cost.width
-    return Ran(size, alone_s, compute_s, cost.io_wait_s, cost.moved_bytes, cost.line_bytes)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, turn: "asyncio.Future[None]") -> None:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.common.ports import Priority
 from services.inference.batch_core import Ask, BatchCore
 from services.inference.cost import Shape
-from services.common.ports import Priority
 from services.inference.lanes import BatchSettings, Job, Ticket
 from tests.unit.inference.batch_world import World, padded_cost
 

@@ -67,7 +67,7 @@ class InlineBatcher:
         self.run_batch = run_batch
         self.full = False
 
-    async def submit(self, request, *, size, kind, deadline):
+    async def submit(self, request, *, size, kind, deadline, job):
         if self.full:
             raise Overloaded("no room", retry_after_s=1.0)
         return Timed(self.run_batch([request])[0], StageTiming(queue_us=3, compute_us=4))
