@@ -30,7 +30,7 @@ class Place:
         self._turns = turns
         self._name = name
         self._moved_bytes = moved_bytes
-        self._wake: Callable[[], None] = lambda: None
+        self._wake: Callable[[], object] = lambda: None
         self._asked: Request | None = None
         self._head = 0  # the number of the ticket it was asked for
         self._let_in = False
@@ -40,15 +40,14 @@ class Place:
             # One thread is known to be busy with a batch, so the first need not run alone.
             turns.expect(self._kind(priority), Load(turns.thread_share, 0.0, 0.0, 0.0, 0.0))
 
-    def opened(self, wake: Callable[[], None]) -> None:
+    def opened(self, wake: Callable[[], object]) -> None:
         """Take the way to have the batcher look again."""
         self._wake = wake
 
     def due(self, size: float, job: Job, now: float) -> float | None:
         """Return the rank of a request."""
-        return self._turns.rank(
-            Request(0, self._kind(job.priority), now, job.left or size, job.priority is Priority.LIVE)
-        )
+        live = job.priority is Priority.LIVE
+        return self._turns.rank(Request(0, self._kind(job.priority), now, job.left or size, live))
 
     def admits(self, head: Ticket[Any], now: float) -> bool:
         """Return whether the turn has come; where not, it has been asked for."""

@@ -161,4 +161,8 @@ class Turns:
 
 
 def _tell(loop: asyncio.AbstractEventLoop, turn: "asyncio.Future[None]") -> None:
-    loop.call_soon_threadsafe(lambda: turn.done() or turn.set_result(None))
+    def tell() -> None:
+        if not turn.done():
+            turn.set_result(None)
+
+    loop.call_soon_threadsafe(tell)

@@ -20,7 +20,7 @@ from services.vision.frame import Features, frame_of
 # 336, one thread), and would wait for the others besides.
 CPU_BATCH = 1
 CUDA_BATCH = 32
-# What EfficientNet-Lite0 reads and writes: its layers for each pixel (counted at 448 x 336), its weights for each batch.
+# What EfficientNet-Lite0 reads and writes: its layers for each pixel, its weights for each batch.
 BYTES_PER_PIXEL = 3_200
 WEIGHT_BYTES = 13.6e6
 USUAL_SIDE_PX = 448  # what CUDA_BATCH is for; memory grows with the square
