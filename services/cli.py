@@ -333,11 +333,31 @@ def bench_rest(url: Url = None, as_json: JsonOutput = False) -> None:
 
 
 @bench_app.command("scheduler")
-def bench_scheduler(as_json: JsonOutput = False) -> None:
-    """Simulate the shipped workload, first come first served against the scheduler; needs no server."""
+def bench_scheduler(
+    live: Annotated[bool, typer.Option("--live", help="Drive the real services instead; no bars.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="With --live: runs under each policy.")] = 1,
+    seconds: Annotated[float, typer.Option(min=6, help="With --live: how long requests are sent in a run.")] = 60.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Compare first come first served with the scheduler: simulated on the shipped workload, or live."""
     from bench import report, scheduler
 
+    if live:
+        from bench.live_order import LiveRun
+
+        run(_bench_live_order(LiveRun(repeats, seconds), as_json))
     raise typer.Exit(report.show(scheduler.run(), scheduler.BARS, in_json=as_json))
+
+
+async def _bench_live_order(settings: Any, as_json: bool) -> int:
+    from bench import live_order
+    from bench.report import show as show_figures
+    from bench.serving import CannotMeasure
+
+    try:
+        return show_figures(await live_order.run(settings), (), in_json=as_json)
+    except CannotMeasure as error:
+        fail(error)
 
 
 @bench_app.command("batching")

@@ -84,7 +84,7 @@ class Batcher(Generic[Request, Result]):
         self._timer: asyncio.TimerHandle | None = None
         self._turn_is_due = False
         self._closed = False
-        self._gate.opened(partial(self._loop.call_soon_threadsafe, self._turn))
+        self._gate.opened(partial(self._loop.call_soon_threadsafe, self._turn), lambda: self._core.waiting)
 
     async def __aenter__(self) -> Self:
         return self

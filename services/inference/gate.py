@@ -12,8 +12,11 @@ from services.inference.lanes import Batch, Job, Ticket
 class Gate(Protocol):
     """Asked for the next batch, not for requests: while it is shut more requests come, and the batch fills."""
 
-    def opened(self, wake: Callable[[], object]) -> None:
-        """Take the way to have the batcher look again; any thread may go it, and it does not block."""
+    def opened(self, wake: Callable[[], object], waiting: Callable[[], int]) -> None:
+        """Take the ways to have the batcher look again and to ask how many requests wait in it.
+
+        Any thread may go them, and they do not block.
+        """
         ...
 
     def due(self, size: float, job: Job, now: float) -> float | None:
@@ -44,7 +47,7 @@ class Gate(Protocol):
 class OpenGate:
     """Lets everything in: for a batcher that has its device to itself."""
 
-    def opened(self, wake: Callable[[], object]) -> None:
+    def opened(self, wake: Callable[[], object], waiting: Callable[[], int]) -> None:
         """Do nothing: it is never shut."""
 
     def due(self, size: float, job: Job, now: float) -> float | None:

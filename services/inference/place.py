@@ -40,9 +40,10 @@ class Place:
             # One thread is known to be busy with a batch, so the first need not run alone.
             turns.expect(self._kind(priority), Load(turns.thread_share, 0.0, 0.0, 0.0, 0.0))
 
-    def opened(self, wake: Callable[[], object]) -> None:
-        """Take the way to have the batcher look again."""
+    def opened(self, wake: Callable[[], object], waiting: Callable[[], int]) -> None:
+        """Take the way to have the batcher look again, and count what waits in it as backlog of the device."""
         self._wake = wake
+        self._turns.queues.append(waiting)
 
     def due(self, size: float, job: Job, now: float) -> float | None:
         """Return the rank of a request."""

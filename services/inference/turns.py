@@ -57,6 +57,8 @@ class Turns:
         thread_share: float = 1.0,
     ) -> None:
         self.thread_share = thread_share
+        self.queues: list[Callable[[], int]] = []  # how many requests wait in each batcher
+        self._jobs = 0
         self._stage = stage
         self._policy = policy
         self._queue_size = queue_size
@@ -69,7 +71,7 @@ class Turns:
     @asynccontextmanager
     async def turn(self, ask: Ask) -> AsyncGenerator[Turn]:
         """Wait for this request's turn, and hold its room while the body runs. A caller that leaves is passed over."""
-        if len(self._policy) >= self._queue_size:
+        if self._jobs >= self._queue_size:
             raise Overloaded(f"{self._stage}: {self._queue_size} requests are waiting", retry_after_s=1.0)
         request = await self._started(ask)
         turn = Turn()
@@ -92,7 +94,7 @@ class Turns:
         with self._lock:
             self.let_in()
             utilisation = min(1.0, self._policy.room.in_use.most)
-            waiting = len(self._policy)
+            waiting = self._jobs + sum(count() for count in self.queues)
         wanted = self._scale_out.observe(utilisation)
         UTILISATION.labels(self._stage).set(utilisation)
         BACKLOG.labels(self._stage).set(waiting)
@@ -150,6 +152,7 @@ class Turns:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         request = self.wait(ask, self._clock(), lambda: _tell(loop, turn))
+        self._jobs += 1
         try:
             await turn
         except asyncio.CancelledError:
@@ -157,6 +160,8 @@ class Turns:
                 self.ended(request)
             self.let_in()  # it may have held others up
             raise
+        finally:
+            self._jobs -= 1
         return request
 
 
