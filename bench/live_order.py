@@ -63,6 +63,7 @@ class LiveRun:
 class Answered:
     """How long one request took: to its first answer, and to its end."""
 
+    kind: str
     live: bool
     first_s: float
     end_s: float
@@ -214,7 +215,9 @@ class Request:
             case _:
                 await self._match()
         ended_s = time.monotonic()
-        return Answered(self._sent.live, (self._first_s or ended_s) - self._from_s, ended_s - self._from_s)
+        return Answered(
+            self._sent.kind, self._sent.live, (self._first_s or ended_s) - self._from_s, ended_s - self._from_s
+        )
 
     def _answer(self) -> None:
         self._first_s = self._first_s or time.monotonic()

@@ -7,7 +7,7 @@ from functools import partial
 
 from services.asr.collect import collected
 from services.asr.container import decode_file
-from services.asr.loaded import Loaded
+from services.asr.loaded import LISTEN, Loaded
 from services.asr.models.silero import SpeechDetector
 from services.asr.models.whisper import Prompt
 from services.asr.offline import FileTranscript
@@ -72,7 +72,7 @@ async def _listen(loaded: Loaded, transcript: FileTranscript, upload_s: float) -
         if loaded.turns is None:
             await loaded.listener.workers.run(job)
             continue
-        async with loaded.turns.turn(Ask("asr.listen.file", len(pieces) - number, live=False)) as turn:
+        async with loaded.turns.turn(Ask(LISTEN, len(pieces) - number, live=False)) as turn:
             done = await loaded.listener.workers.run(job)
             seconds = done.timing.compute_us / 1e6
             # The detector's few weights stay in the cache.

@@ -22,9 +22,11 @@ from services.inference.batching import Batcher
 from services.inference.lanes import BatchSettings, Job
 from services.inference.place import place_of
 from services.inference.processes import Processes
+from services.inference.profile import Load
 from services.inference.turns import Turns
 from services.inference.worker import Workers
 
+LISTEN = "asr.listen.file"  # the kind of the turns in which a file is searched for speech
 PER_MS = SAMPLE_RATE_HZ // 1_000
 # The smallest WAV: its header, and one sample of silence.
 TINY_WAV = bytes.fromhex("524946462600000057415645666d74201000000001000100803e0000007d00000200100064617461020000000000")
@@ -69,6 +71,8 @@ async def open_loaded(settings: AsrSettings, turns: Turns | None = None) -> Asyn
         Processes("audio", settings.decoder_processes, settings.max_sessions, settings.decode_timeout_s) as decoders,
     ):
         name = TINY_EN if settings.model == TINY_EN else folder.name
+        if turns is not None:
+            turns.expect(LISTEN, Load(turns.thread_share, 0.0, 0.0, 0.0, 0.0))
         loaded = Loaded(name, whisper, silero, Listener(workers, batcher), decoders, settings, turns)
         await _warm_up(loaded)
         yield loaded

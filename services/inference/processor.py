@@ -38,7 +38,7 @@ async def open_turns(settings: SchedulerSettings) -> AsyncGenerator[Turns | None
 def _policy(settings: SchedulerSettings, profile: LoadProfile) -> Policy:
     if settings.policy == "fifo":
         return Fifo(profile, Room(1.0))
-    return Embs(profile, EmbsSettings(fill=settings.fill))
+    return Embs(profile, EmbsSettings(fill=settings.fill, stretch=settings.stretch))
 
 
 def copy_bytes_per_s() -> float:

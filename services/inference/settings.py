@@ -30,6 +30,9 @@ class SchedulerSettings(ProcessSettings):
     fill: float = Field(
         1.35, gt=0, le=4, description="Share of the cores that embs gives out: more idles less, slows each run more."
     )
+    stretch: float = Field(
+        8.0, ge=0, le=100, description="Seconds that a second of work left may wait for shorter ones of its class."
+    )
     refresh_s: float = Field(
         0.8, gt=0, le=0.8, description="Age at which the load profile is renewed: less follows faster, costs more."
     )

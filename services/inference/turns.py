@@ -151,18 +151,28 @@ class Turns:
     async def _started(self, ask: Ask) -> Request:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
-        request = self.wait(ask, self._clock(), lambda: _tell(loop, turn))
-        self._jobs += 1
+
+        def come() -> None:
+            self._jobs -= 1
+            _tell(loop, turn)
+
+        with self._lock:
+            self._jobs += 1
+            request = self.wait(ask, self._clock(), come)
         try:
             await turn
         except asyncio.CancelledError:
-            if not self.leave(request):  # its turn came in the same moment
+            self._give_up(request)
+            raise
+        return request
+
+    def _give_up(self, request: Request) -> None:
+        with self._lock:
+            if self.leave(request):
+                self._jobs -= 1
+            else:  # its turn came in the same moment
                 self.ended(request)
             self.let_in()  # it may have held others up
-            raise
-        finally:
-            self._jobs -= 1
-        return request
 
 
 def _tell(loop: asyncio.AbstractEventLoop, turn: "asyncio.Future[None]") -> None:
