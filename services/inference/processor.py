@@ -15,6 +15,8 @@ from services.inference.turns import Turns
 STAGE = "cpu"
 COPY_BYTES = 2**25
 COPIES = 3
+# Runs here are short: what is due and does not fit is not passed any more, and has its room within one or two of them.
+HOLD_S = 0.0
 MOST_WAITING = 4096  # as many as a service may have sessions, of which each waits for one turn
 
 
@@ -38,7 +40,7 @@ async def open_turns(settings: SchedulerSettings) -> AsyncGenerator[Turns | None
 def _policy(settings: SchedulerSettings, profile: LoadProfile) -> Policy:
     if settings.policy == "fifo":
         return Fifo(profile, Room(1.0))
-    return Embs(profile, EmbsSettings(fill=settings.fill, stretch=settings.stretch))
+    return Embs(profile, EmbsSettings(fill=settings.fill, stretch=settings.stretch, hold_s=HOLD_S))
 
 
 def copy_bytes_per_s() -> float:
