@@ -118,8 +118,7 @@ def serve(
     opened = {name: _service(name) for name in dict.fromkeys(services)}
     scheduler = SchedulerSettings()
     if check:
-        show(scheduler)
-        for settings, _ in opened.values():
+        for settings in (scheduler, *(settings for settings, _ in opened.values())):
             show(settings)
         return
     from services.common.telemetry import telemetry

@@ -91,11 +91,12 @@ class GridImageEncoder:
 
     async def _encode(self, image: Image, call: Call) -> EncodedFrame:
         check_bytes(image, self._limits.max_image_bytes)
-        job = Job(call.priority)
-        async with self._decoders.decoded(image.data) as place:
+        async with self._decoders.decoded(image.data, call.priority) as place:
             # A caller that left has cancelled this task by now, so the device is not spent on it.
             shot = Shot(image, place.sequence, place.shape)
-            encoded = await self._batcher.submit(shot, size=shot.size, kind=shot.shape, deadline=call.deadline, job=job)
+            encoded = await self._batcher.submit(
+                shot, size=shot.size, kind=shot.shape, deadline=call.deadline, job=Job(call.priority)
+            )
         timing = StageTiming(
             queue_us=place.waited_us + encoded.timing.queue_us,
             compute_us=place.decode_us + encoded.timing.compute_us,

@@ -310,8 +310,8 @@ async def test_the_priority_of_a_call_arrives(name: str, priority: Priority):
 
     async def noting(inputs: AsyncIterator[Any], call: Call) -> AsyncGenerator[Any, None]:
         calls.append(call)
-        return
-        yield
+        async for item in inputs:
+            yield item
 
     async with (
         open_server("127.0.0.1:0", [KINDS[name].hosted(noting)], drain_s=1) as address,

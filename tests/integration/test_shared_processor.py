@@ -21,13 +21,13 @@ from services.common.ports import Aligner, Call, ImageEncoder, Priority, Transcr
 from services.common.types import (
     AlignConfig,
     AudioChunk,
+    Committed,
     EncodeConfig,
     Encoding,
     FailedFrame,
     Flush,
     Image,
     RecognizeConfig,
-    Settled,
     SpokenWord,
     Words,
 )
@@ -95,7 +95,7 @@ class Uploads:
         inputs = given(RecognizeConfig(Encoding.FILE), AudioChunk(1, 0, UPLOAD))
         async with aclosing(transcriber(inputs, AT_REST)) as events:
             async for event in events:
-                if isinstance(event, Settled):
+                if isinstance(event, Committed):
                     self.windows += 1
                     self.begun.set()
 
