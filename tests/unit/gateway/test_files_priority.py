@@ -7,9 +7,9 @@ import httpx
 from fastapi import FastAPI
 
 from services.common.ports import Call, Priority
-from services.common.types import Coverage
+from services.common.types import Coverage, Ready
 from services.gateway.clients import Upstreams
-from services.gateway.routes import alignments
+from services.gateway.routes import alignments, transcriptions
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import GatewayState
 
@@ -33,6 +33,7 @@ def app_with(ports: list[Noting]) -> Any:
     """Return the file routes before these upstreams, as an ASGI app."""
     app = FastAPI()
     app.include_router(alignments.router)
+    app.include_router(transcriptions.router)
     app.state.gateway = GatewayState(GatewaySettings(), Upstreams(*ports, channels={}), None)
 
     async def with_id(scope: Any, receive: Any, send: Any) -> None:
@@ -52,3 +53,12 @@ async def test_the_file_routes_call_every_service_as_files():
     calls = [*asr.calls, *vision.calls, *aligner.calls]
     assert [len(port.calls) for port in ports] == [1, 2, 1]
     assert {call.priority for call in calls} == {Priority.FILE}
+
+
+async def test_openais_file_route_calls_the_recogniser_as_a_file():
+    """``POST /v1/audio/transcriptions`` too is nobody who listens."""
+    ports = [Noting(Ready("tiny.en", "en", 0), Coverage(0, 0, 0)), Noting(), Noting()]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app_with(ports)), base_url="http://gateway") as http:
+        answer = await http.post("/v1/audio/transcriptions", files={"file": b"sound"}, data={"model": "whisper-1"})
+    assert answer.status_code == 200
+    assert [call.priority for call in ports[0].calls] == [Priority.FILE]
