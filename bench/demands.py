@@ -16,14 +16,11 @@ from typing import Any
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
-from services.asr.models.whisper import Pass, WhisperModel
+from services.asr.models.whisper import DECODER_BYTES, ENCODER_BYTES, Pass, WhisperModel
 from services.asr.words import HeardWord
 
 COPY_BYTES = 2**28
 TOKENS_PER_WORD = 1.3  # of English in Whisper's vocabulary
-# Whisper tiny in int8 has a byte for each of its parameters. The encoder's are read once a pass, the decoder's for each
-# token, its output layer's among them.
-ENCODER_BYTES, DECODER_BYTES = 8.2e6, 29.6e6
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from itertools import cycle, islice
 
 from bench.measure import percentile
 from bench.report import Bar
-from bench.simulation import Fifo, Outcome, shortest_remaining_first, simulate
+from bench.simulation import Outcome, shortest_remaining_first, simulate
 from bench.workload import Workload, read_workload
+from services.inference.fifo import Fifo
 from services.inference.profile import LoadProfile
 from services.inference.room import Room
 from services.inference.scheduler import Embs, EmbsSettings, Request

@@ -7,64 +7,11 @@ learns the shares and costs from what ended, through the live profile, as a serv
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from bench.device import Device
 from bench.workload import Job, Workload
-from services.inference.profile import UNKNOWN, LoadProfile
-from services.inference.room import Room, shares_of
-from services.inference.scheduler import Request
-
-
-class Policy(Protocol):
-    """Who starts next; ``Embs`` is one."""
-
-    def __len__(self) -> int:
-        """Return how many wait."""
-        ...
-
-    def add(self, request: Request, now_s: float) -> None:
-        """Let a request wait."""
-        ...
-
-    def next(self, now_s: float) -> Request | None:
-        """Return the request that starts now, and count it as running; None where none fits."""
-        ...
-
-    def ended(self, request: Request) -> None:
-        """Give the room of a running request back."""
-        ...
-
-
-@dataclass(slots=True)
-class Fifo:
-    """First come, first served: side by side while the shares fit, and the one at the head holds up all others."""
-
-    profile: LoadProfile
-    room: Room
-    _waiting: deque[Request] = field(default_factory=deque)
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def add(self, request: Request, now_s: float) -> None:
-        """Let a request wait."""
-        self._waiting.append(request)
-
-    def next(self, now_s: float) -> Request | None:
-        """Return the request at the head where it fits."""
-        if not self._waiting:
-            return None
-        shares = shares_of(self.profile.loads(now_s).get(self._waiting[0].kind, UNKNOWN))
-        if not self.room.fits(shares):
-            return None
-        request = self._waiting.popleft()
-        self.room.take(request.number, shares)
-        return request
-
-    def ended(self, request: Request) -> None:
-        """Give the room of a running request back."""
-        self.room.give_back(request.number)
+from services.inference.profile import LoadProfile
+from services.inference.scheduler import Policy, Request
 
 
 @dataclass(slots=True)

@@ -129,9 +129,12 @@ def serve(
     unknown = set(services) - set(SERVICES)
     if unknown:
         fail(f"{', '.join(sorted(unknown))}: not a service; choose of asr, vision, aligner", 2)
+    from services.inference.settings import SchedulerSettings
+
     opened = {name: _service(name) for name in dict.fromkeys(services)}
+    scheduler = SchedulerSettings()
     if check:
-        show({name: settings for name, (settings, _) in opened.items()})
+        show({"scheduler": scheduler} | {name: settings for name, (settings, _) in opened.items()})
         return
     import uvloop
 
@@ -141,7 +144,7 @@ def serve(
     with telemetry("+".join(opened), settings):
         try:
             with _metrics_at(listen, metrics_port):
-                uvloop.run(_serve(opened, listen, drain_s))
+                uvloop.run(_serve(opened, scheduler, listen, drain_s))
         except OSError as error:
             fail(error, 2)
 
@@ -197,18 +200,20 @@ def _service(name: str) -> tuple[Any, Any]:
     return _settings_of(name), (aligner.open_aligner, aligner_servicer.hosted)
 
 
-async def _serve(opened: dict[str, tuple[Any, Any]], listen: str, drain_s: float) -> None:
+async def _serve(opened: dict[str, tuple[Any, Any]], scheduler: Any, listen: str, drain_s: float) -> None:
     from contextlib import AsyncExitStack
 
     from services.common.grpc_server import open_server
     from services.common.tether import say_ready
+    from services.inference.processor import open_turns
 
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with AsyncExitStack() as stack:
+        turns = await stack.enter_async_context(open_turns(scheduler))
         hosted = [
-            host(await stack.enter_async_context(open_port(settings)))
+            host(await stack.enter_async_context(open_port(settings, turns)))
             for settings, (open_port, host) in opened.values()
         ]
         address = await stack.enter_async_context(open_server(listen, hosted, drain_s))
@@ -363,11 +368,31 @@ def bench_rest(url: Url = None, as_json: JsonOutput = False) -> None:
 
 
 @bench_app.command("scheduler")
-def bench_scheduler(as_json: JsonOutput = False) -> None:
-    """Simulate the shipped workload, first come first served against the scheduler; needs no server."""
+def bench_scheduler(
+    live: Annotated[bool, typer.Option("--live", help="Drive the real services instead; no bars.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="With --live: runs under each policy.")] = 1,
+    seconds: Annotated[float, typer.Option(min=6, help="With --live: how long requests are sent in a run.")] = 60.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Compare first come first served with the scheduler: simulated on the shipped workload, or live."""
     from bench import report, scheduler
 
+    if live:
+        from bench.live_order import LiveRun
+
+        run(_bench_live_order(LiveRun(repeats, seconds), as_json))
     raise typer.Exit(report.show(scheduler.run(), scheduler.BARS, in_json=as_json))
+
+
+async def _bench_live_order(settings: Any, as_json: bool) -> int:
+    from bench import live_order
+    from bench.report import show as show_figures
+    from bench.serving import CannotMeasure
+
+    try:
+        return show_figures(await live_order.run(settings), (), in_json=as_json)
+    except CannotMeasure as error:
+        fail(error)
 
 
 @bench_app.command("batching")

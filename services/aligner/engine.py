@@ -37,7 +37,7 @@ class PhraseAligner(Generic[Reading, View]):
         """
         items = aiter(inputs)
         self._check(await anext(items, None))
-        reader = PhraseReader(self._judge.scorer.count_tokens, self._batcher)
+        reader = PhraseReader(self._judge.scorer.count_tokens, self._batcher, call.priority)
         session = AlignSession(self._judge, reader, self._workers, self._settings)
         async for item in items:
             for event in await session.take(item):

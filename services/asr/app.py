@@ -5,13 +5,16 @@ from contextlib import asynccontextmanager
 
 from services.asr.settings import AsrSettings
 from services.common.ports import Transcriber
+from services.inference.turns import Turns
 
 FAKE = "fake"
 
 
 @asynccontextmanager
-async def open_transcriber(settings: AsrSettings) -> AsyncGenerator[Transcriber, None]:
+async def open_transcriber(settings: AsrSettings, turns: Turns | None = None) -> AsyncGenerator[Transcriber, None]:
     """Yield the transcriber once its models are loaded and warm and its processes run.
+
+    Its passes, and what files need besides, take ``turns`` with the other services of the process.
 
     FileNotFoundError or ValueError where the model is missing or not what it should be.
     """
@@ -24,5 +27,5 @@ async def open_transcriber(settings: AsrSettings) -> AsyncGenerator[Transcriber,
     from services.asr.engine import WhisperTranscriber
     from services.asr.loaded import open_loaded
 
-    async with open_loaded(settings) as loaded:
+    async with open_loaded(settings, turns) as loaded:
         yield WhisperTranscriber(loaded)

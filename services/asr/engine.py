@@ -31,19 +31,19 @@ class WhisperTranscriber:
         return self._loaded.listener.batcher.healthy()
 
     async def __call__(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
-        """Transcribe one stream. ``call`` is not read: guards around the port keep its deadline."""
-        async with aclosing(self._events(inputs)) as events:
+        """Transcribe one stream. Guards around the port keep the call's deadline."""
+        async with aclosing(self._events(inputs, call)) as events:
             async for event in events:
                 yield event
 
-    def _events(self, inputs: AsyncIterator[SpeechInput]) -> AsyncGenerator[SpeechEvent, None]:
+    def _events(self, inputs: AsyncIterator[SpeechInput], call: Call) -> AsyncGenerator[SpeechEvent, None]:
         async def work(emit: Emit[SpeechEvent]) -> None:
-            await self._serve(inputs, emit)
+            await self._serve(inputs, call, emit)
 
         return produced(work, EVENTS_WAITING)
 
-    async def _serve(self, inputs: AsyncIterator[SpeechInput], emit: Emit[SpeechEvent]) -> None:
-        loaded, whisper = self._loaded, self._loaded.whisper
+    async def _serve(self, inputs: AsyncIterator[SpeechInput], call: Call, emit: Emit[SpeechEvent]) -> None:
+        loaded, whisper = self._loaded.serving(call.priority), self._loaded.whisper
         config = checked(await first(inputs), loaded.name, whisper.speaks)
         with loaded.seats.taken(config) as measure:
             before, cut = (await loaded.listener.workers.run(partial(prompt_tokens, config, whisper.spelled))).value
@@ -54,5 +54,5 @@ class WhisperTranscriber:
             prompt = Prompt(before, language=config.language, temperature=config.temperature)
             if config.encoding is Encoding.FILE:
                 await serve_file(loaded, config, prompt, inputs, emit)
-            else:
+            else:  # live, unless its caller says otherwise
                 await serve_live(LiveCall(loaded, config, prompt, measure), inputs, emit)

@@ -13,7 +13,7 @@ from services.asr.repetition import Answer, Listening
 from services.asr.words import HeardWord
 from services.common.types import StageTiming
 from services.inference.batching import Batcher
-from services.inference.lanes import Priority
+from services.inference.lanes import LIVE, Job
 from services.inference.worker import Timed, Workers
 
 
@@ -33,14 +33,15 @@ class Heard(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Threads for voice activity and the like, and the batcher before the model."""
+    """Threads for voice activity and the like, and the batcher before the model; ``job`` is what its calls are."""
 
     workers: Workers
     batcher: Batcher[Pass, list[HeardWord]]
+    job: Job = LIVE
 
-    async def run(self, work: Listening[Answer], priority: Priority) -> Heard[Answer]:
+    async def run(self, work: Listening[Answer], job: Job | None = None) -> Heard[Answer]:
         """Return what ``work`` returns and the time of all its slices and passes; raises what they raise."""
-        timing, own_us, words = StageTiming(), 0, None
+        timing, own_us, words, job = StageTiming(), 0, None, job or self.job
         while True:
             slice_ = await self.workers.run(partial(_advanced, work, words))
             timing += slice_.timing
@@ -48,7 +49,7 @@ class Listener:
             if isinstance(slice_.value, _Done):
                 return Heard(slice_.value.answer, timing, own_us)
             wanted = slice_.value
-            heard = await self.batcher.submit(wanted, size=float(wanted.frames), kind=wanted.kind, priority=priority)
+            heard = await self.batcher.submit(wanted, size=float(wanted.frames), kind=wanted.kind, job=job)
             timing += heard.timing
             own_us += _own_us(heard)
             words = heard.value

@@ -36,7 +36,6 @@ from services.common.types import (
     StageTiming,
     Word,
 )
-from services.inference.lanes import Priority
 
 STEP_US = 200_000  # new audio that is worth a look
 US_PER_SAMPLE = 1_000_000 / SAMPLE_RATE_HZ
@@ -74,7 +73,7 @@ async def _decide(session: LiveSession, inbox: Inbox, call: LiveCall, emit: Emit
         session.give(await inbox.take(STEP_US))
         more = True
         while more:
-            done = await loaded.listener.run(session.step(), Priority.LIVE)
+            done = await loaded.listener.run(session.step())
             events, more = done.value
             if more:
                 call.measure(_round(session.interval, done))

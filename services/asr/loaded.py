@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +18,17 @@ from services.asr.models.whisper import TINY_EN, Pass, Prompt, Speech, WhisperMo
 from services.asr.repetition import MIN_FRAMES
 from services.asr.seats import Seats, rules_of
 from services.asr.settings import AsrSettings
+from services.common.ports import Priority
 from services.common.types import RecognizeConfig
 from services.inference.batching import Batcher
-from services.inference.lanes import BatchSettings
+from services.inference.lanes import BatchSettings, Job
+from services.inference.place import place_of
 from services.inference.processes import Processes
+from services.inference.profile import Load
+from services.inference.turns import Turns
 from services.inference.worker import Workers
 
+LISTEN = "asr.listen.file"  # the kind of the turns in which a file is searched for speech
 PER_MS = SAMPLE_RATE_HZ // 1_000
 # The smallest WAV: its header, and one sample of silence.
 TINY_WAV = bytes.fromhex("524946462600000057415645666d74201000000001000100803e0000007d00000200100064617461020000000000")
@@ -40,6 +45,11 @@ class Loaded:
     decoders: Processes
     seats: Seats
     settings: AsrSettings
+    turns: Turns | None
+
+    def serving(self, priority: Priority) -> "Loaded":
+        """Return the same for a call of this priority."""
+        return replace(self, listener=replace(self.listener, job=Job(priority)))
 
     def rules(self, config: RecognizeConfig) -> EndpointRules:
         """Return the endpointing rules of the settings, but for those that the call sets itself."""
@@ -52,7 +62,7 @@ class Loaded:
 
 
 @asynccontextmanager
-async def open_loaded(settings: AsrSettings) -> AsyncGenerator[Loaded, None]:
+async def open_loaded(settings: AsrSettings, turns: Turns | None = None) -> AsyncGenerator[Loaded, None]:
     """Yield all of it, warm; ends threads and processes with the body."""
     folder = await asyncio.to_thread(_folder, settings.model)
     whisper = await asyncio.to_thread(WhisperModel, folder, settings.workers)
@@ -60,15 +70,17 @@ async def open_loaded(settings: AsrSettings) -> AsyncGenerator[Loaded, None]:
     async with (
         # A call has one job or one pass at a time, so none is ever refused once it was let in.
         Workers("asr.step", settings.workers, _calls(settings)) as workers,
-        Batcher("asr", _batches(settings), whisper.hear) as batcher,
+        Batcher("asr", _batches(settings), whisper.hear, gate=place_of(turns, "asr", whisper.moved_bytes)) as batcher,
         Processes("audio", settings.decoder_processes, settings.max_files, settings.decode_timeout_s) as decoders,
     ):
         name = TINY_EN if settings.model == TINY_EN else folder.name
+        if turns is not None:
+            turns.expect(LISTEN, Load(turns.thread_share, 0.0, 0.0, 0.0, 0.0))
         listener = Listener(workers, batcher)
         cost_s = await _warm_up(listener, silero, settings.workers)
         await decoders.warm_up(decode_file, TINY_WAV, 1.0)
         seats = Seats(Admission(rules_of(settings, cost_s)))
-        yield Loaded(name, whisper, silero, listener, decoders, seats, settings)
+        yield Loaded(name, whisper, silero, listener, decoders, seats, settings, turns)
 
 
 def _calls(settings: AsrSettings) -> int:

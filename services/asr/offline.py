@@ -3,6 +3,8 @@
 ``listen`` is one job for a worker thread, a fraction of a second long; ``hear`` asks for passes, one at a time.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from services.asr.clock import MediaClock
@@ -14,7 +16,7 @@ from services.asr.models.silero import SpeechDetector
 from services.asr.models.whisper import Prompt, Speech
 from services.asr.packing import packed, shortened, stretches, widened
 from services.asr.pauses import Pauses, Stretch, without_gaps, without_pauses
-from services.asr.repetition import Listening, hear_thoroughly
+from services.asr.repetition import Listening, frames_for, hear_thoroughly
 from services.asr.resample import Resampler
 from services.asr.tape import Tape
 from services.asr.words import HeardWord, Spell, spelled
@@ -78,6 +80,10 @@ class FileTranscript:
         found = stretches(self._probabilities, self._rules)
         parts = [part for stretch in found for part in shortened(stretch, self._probabilities, LONGEST)]
         return widened(packed(parts, LONGEST, WIDEST_PAUSE), MARGIN, self._tape.end)
+
+    def frames(self, windows: Sequence[Stretch]) -> int:
+        """Return what hearing each of these windows once takes, in frames of the encoder."""
+        return sum(frames_for(end - start) for start, end in windows)
 
     def hear(self, window: Stretch) -> Listening[Committed]:
         """Return the words of a window; there may be none."""

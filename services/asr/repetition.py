@@ -26,12 +26,16 @@ Answer = TypeVar("Answer")
 Listening: TypeAlias = Generator[Pass, list[HeardWord], Answer]
 
 
+def frames_for(samples: int) -> int:
+    """Return the frames that the encoder is shown of so many samples."""
+    return min(max(MIN_FRAMES, samples // HOP + MARGIN_FRAMES), MAX_FRAMES)
+
+
 def hear_quickly(
     speech: Speech, prompt: Prompt, forced: Sequence[HeardWord]
 ) -> Listening[tuple[list[HeardWord], bool]]:
     """Return the words after the ``forced`` ones up to the first repetition, and whether there was one."""
-    frames = max(MIN_FRAMES, speech.samples.size // HOP + MARGIN_FRAMES)
-    heard = yield Pass(speech, prompt, min(frames, MAX_FRAMES))
+    heard = yield Pass(speech, prompt, frames_for(speech.samples.size))
     words = without_rushed(heard, forced)
     words = words[: _repeated(words, forced)]
     return words, len(words) < len(heard)

@@ -1,4 +1,4 @@
-"""Makes a gRPC method a port again: deadline, trace and session travel as timeout and metadata.
+"""Makes a gRPC method a port again: deadline, trace, session and priority travel as timeout and metadata.
 
 Used by the gateway's clients and by the contract tests.
 """
@@ -14,7 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry import propagate, trace
 
 from services.common.grpc_errors import error_from_rpc
-from services.common.grpc_server import MAX_MESSAGE_BYTES, REQUEST_KEY, SESSION_KEY
+from services.common.grpc_server import MAX_MESSAGE_BYTES, PRIORITY_KEY, REQUEST_KEY, SESSION_KEY
 from services.common.ports import Call, Port
 from services.common.telemetry import set_outcome
 from services.common.wire import Codec
@@ -182,6 +182,7 @@ def metadata_of(call: Call, span: trace.Span) -> tuple[tuple[str, str], ...]:
     """Return what travels beside a call: trace, session and request."""
     carrier: dict[str, str] = {}
     propagate.inject(carrier, trace.set_span_in_context(span))
+    carrier[PRIORITY_KEY] = call.priority
     carrier |= {key: value for key, value in ((SESSION_KEY, call.session_id), (REQUEST_KEY, call.request_id)) if value}
     return tuple(carrier.items())
 

@@ -18,10 +18,10 @@ from opentelemetry import propagate, trace
 
 from services.common.beside import beside
 from services.common.deadlines import Deadline, until
-from services.common.errors import shown
+from services.common.errors import InvalidInput, shown
 from services.common.grpc_errors import status_from_error
 from services.common.metrics import STREAMS
-from services.common.ports import Call, Port
+from services.common.ports import Call, Port, Priority
 from services.common.telemetry import set_outcome
 from services.common.wire import Codec
 
@@ -30,6 +30,7 @@ Out = TypeVar("Out")
 
 SESSION_KEY = "attune-session-id"
 REQUEST_KEY = "x-request-id"
+PRIORITY_KEY = "attune-priority"
 MAX_MESSAGE_BYTES = 64 * 2**20
 
 # The server's default refuses pings closer than 300 s apart; the clients ping every 20 s.
@@ -87,15 +88,16 @@ def stream_method(name: str, port: Port[In, Out], codec: Codec[In, Out]) -> Stre
 
 async def serve(name: str, work: Callable[[], Awaitable[None]], context: grpc.aio.ServicerContext[Any, Any]) -> None:
     """Do one call's work inside its span, its log context and the gauge of streams; its error becomes the status."""
-    call = call_of(context)
-    parent = propagate.extract({key: str(value) for key, value in context.invocation_metadata() or ()})
+    metadata = {key: str(value) for key, value in context.invocation_metadata() or ()}
+    session_id, request_id = metadata.get(SESSION_KEY, ""), metadata.get(REQUEST_KEY, "")
+    parent = propagate.extract(metadata)
     with (
         tracer.start_as_current_span(
             name, parent, trace.SpanKind.SERVER, record_exception=False, set_status_on_exception=False
         ) as span,
-        structlog.contextvars.bound_contextvars(session_id=call.session_id, request_id=call.request_id),
+        structlog.contextvars.bound_contextvars(session_id=session_id, request_id=request_id),
     ):
-        span.set_attribute("session_id", call.session_id)
+        span.set_attribute("session_id", session_id)
         try:
             with STREAMS.labels(name).track_inprogress():
                 await work()
@@ -123,7 +125,15 @@ def call_of(context: grpc.aio.ServicerContext[Any, Any]) -> Call:
     metadata = {key: str(value) for key, value in context.invocation_metadata() or ()}
     remaining_s = context.time_remaining()
     deadline = None if remaining_s is None else Deadline.after(remaining_s)
-    return Call(metadata.get(SESSION_KEY, ""), metadata.get(REQUEST_KEY, ""), deadline)
+    priority = _priority_of(metadata.get(PRIORITY_KEY, Priority.LIVE))
+    return Call(metadata.get(SESSION_KEY, ""), metadata.get(REQUEST_KEY, ""), deadline, priority)
+
+
+def _priority_of(value: str) -> Priority:
+    try:
+        return Priority(value)
+    except ValueError:
+        raise InvalidInput(f"{PRIORITY_KEY} is live or file, not {value!r}", param=PRIORITY_KEY) from None
 
 
 def _log_failure(name: str, error: Exception) -> None:

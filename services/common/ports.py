@@ -6,19 +6,28 @@ The first input is always the port's configuration; the output ends when the wor
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TypeAlias, TypeVar
 
 from services.common.deadlines import Deadline
 from services.common.types import AlignEvent, AlignInput, SpeechEvent, SpeechInput, VisionEvent, VisionInput
 
 
+class Priority(StrEnum):
+    """Who waits for the answer: somebody who listens live, or a file that was handed in."""
+
+    LIVE = "live"
+    FILE = "file"
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What travels beside the stream: who asks, and until when an answer is worth having."""
+    """What travels beside the stream: who asks, until when an answer is worth having, and whether somebody listens."""
 
     session_id: str = ""
     request_id: str = ""
     deadline: Deadline | None = None
+    priority: Priority = Priority.LIVE
 
     def within(self, seconds: float) -> "Call":
         """Return the same call with a deadline at most ``seconds`` away."""

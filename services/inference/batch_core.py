@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Generic
 
 from services.inference.cost import CostModel, alone
-from services.inference.lanes import Batch, BatchSettings, Item, Lane, Priority, Ticket, shape_of
+from services.inference.gate import Gate, OpenGate
+from services.inference.lanes import LIVE, Batch, BatchSettings, Item, Job, Lane, Ticket, shape_of
 from services.inference.sizes import Sizes
 from services.inference.windows import Windows
 
@@ -28,7 +29,7 @@ class Ask:
 
     size: float = 1.0
     deadline: float = math.inf
-    priority: Priority = Priority.LIVE
+    job: Job = LIVE
     kind: Hashable = None
 
 
@@ -45,11 +46,14 @@ class BatchCore(Generic[Item]):
     """Two lanes, short and long, before some workers; a batch is formed only when a worker is free for it.
 
     Inside a lane the earliest due ticket leads the next batch, and between the lanes too. One worker is kept from long
-    batches until a long request has waited ``stretch`` times its own cost.
+    batches until a long request has waited ``stretch`` times its own cost. The gate may hold a batch back longer, and
+    may order requests by a time of its own.
     """
 
-    def __init__(self, settings: BatchSettings) -> None:
+    def __init__(self, settings: BatchSettings, gate: Gate | None = None) -> None:
         self.settings = settings
+        self.gate = gate or OpenGate()
+        self._held_back = False
         self.cost = CostModel()
         self._sizes = Sizes()
         self._lanes = (Lane[Item](settings, long=False), Lane[Item](settings, long=True))
@@ -87,8 +91,8 @@ class BatchCore(Generic[Item]):
         self._number += 1
         long = ask.size > self.settings.long_ratio * self._sizes.lower_quartile
         self._sizes.add(ask.size)
-        due, kind = self._due(ask, now), (ask.priority, ask.kind)
-        ticket = Ticket(item, self._number, ask.size, now, ask.deadline, due, long, kind)
+        due, kind = self._due(ask, now), (ask.job.priority, ask.kind)
+        ticket = Ticket(item, self._number, ask.size, now, ask.deadline, due, long, kind, ask.job)
         lane = self._lanes[long]
         opens = not lane and self._free > 0
         lane.add(ticket)
@@ -107,10 +111,15 @@ class BatchCore(Generic[Item]):
         """Return what to start now. To be called after every change and at ``wake_at``."""
         expired = list(self._expired(now))
         batches = []
-        while self._free > 0 and (batch := self._retry(now, expired) or self._next(now)):
+        while (head := self._head(now, expired)) is not None and self.gate.admits(head, now):
+            batch = self._next(now)
             self._running.add(batch)
+            self.gate.started(batch)
             batches.append(batch)
-        return Turn(batches, expired, self._wake_at())
+        self._held_back = head is not None
+        if head is None:
+            self.gate.withdraw()
+        return Turn(batches, expired, self._wake_at(now))
 
     def finished(self, batch: Batch[Item], seconds: float, now: float) -> None:
         """Take note that a batch is done and how long it ran; 0 when it was not run after all."""
@@ -131,7 +140,7 @@ class BatchCore(Generic[Item]):
         """Return whether work moves on: no batch is stuck, and nothing waits before workers that do nothing."""
         if any(now - batch.started > self._stuck_after_s(batch) for batch in self._running):
             return False
-        idle = not self._running and self.waiting > 0
+        idle = not self._running and self.waiting > 0 and not self._held_back
         return not idle or now - self._progress_at <= self.settings.stall_floor_s
 
     def queued(self) -> Iterator[Ticket[Item]]:
@@ -149,8 +158,11 @@ class BatchCore(Generic[Item]):
         return self.settings.workers - len(self._running)
 
     def _due(self, ask: Ask, now: float) -> float:
-        own_s = self.settings.stretch * self.cost.seconds(alone(ask.size))
-        return min(ask.deadline, now + self.settings.patience_s(ask.priority) + own_s)
+        due = self.gate.due(ask.size, ask.job, now)
+        if due is None:
+            own_s = self.settings.stretch * self.cost.seconds(alone(ask.size))
+            due = now + self.settings.patience_s(ask.job.priority) + own_s
+        return min(ask.deadline, due)
 
     def _expired(self, now: float) -> Iterator[Ticket[Item]]:
         while self._deadlines and (self._deadlines[0][0] <= now or not self._deadlines[0][2].queued):
@@ -159,19 +171,34 @@ class BatchCore(Generic[Item]):
                 self._lanes[ticket.long].remove(ticket)
                 yield ticket
 
-    def _retry(self, now: float, expired: list[Ticket[Item]]) -> Batch[Item] | None:
+    def _head(self, now: float, expired: list[Ticket[Item]]) -> Ticket[Item] | None:
+        """Return who leads the next batch; None while no worker is free or nothing is to start yet."""
+        if self._free <= 0:
+            return None
+        self._drop_dead_retries(now, expired)
+        if self._retries:
+            return self._retries[0][0]
+        lane = self._ready(now)
+        return None if lane is None else lane.head
+
+    def _drop_dead_retries(self, now: float, expired: list[Ticket[Item]]) -> None:
         while self._retries:
             there = [ticket for ticket in self._retries.popleft() if not ticket.gone]
             expired += [ticket for ticket in there if ticket.deadline <= now]
             if tickets := tuple(ticket for ticket in there if ticket.deadline > now):
-                return Batch(tickets, shape_of(tickets), now, tickets[0].long)
-        return None
+                self._retries.appendleft(tickets)
+                return
 
-    def _next(self, now: float) -> Batch[Item] | None:
+    def _ready(self, now: float) -> Lane[Item] | None:
         ready = [lane for lane in self._lanes if lane and self._startable_at(lane) <= now]
-        if not ready:
-            return None
-        lane = min(ready, key=lambda candidate: candidate.head.order)
+        return min(ready, key=lambda lane: lane.head.order, default=None)
+
+    def _next(self, now: float) -> Batch[Item]:
+        """Return the batch of the head that was found."""
+        lane = self._ready(now)
+        if self._retries or lane is None:
+            tickets = self._retries.popleft()
+            return Batch(tickets, shape_of(tickets), now, tickets[0].long)
         tickets = tuple(lane.take(now, self.cost))
         lone = len(tickets) == 1 and not lane and self._windows[lane.long].passing
         return Batch(tickets, shape_of(tickets), now, lane.long, passed=lone)
@@ -196,8 +223,10 @@ class BatchCore(Generic[Item]):
             return self.settings.max_wait_s
         return min(self.settings.max_wait_s, self.cost.saving(alone(lane.head.size)))
 
-    def _wake_at(self) -> float:
+    def _wake_at(self, now: float) -> float:
         starts = [self._startable_at(lane) for lane in self._lanes if lane and self._free > 0]
+        if self._held_back:  # what could start already waits for the gate, which wakes
+            starts = [start for start in starts if start > now]
         deadline = self._deadlines[0][0] if self._deadlines else math.inf
         return min([*starts, deadline])
 
@@ -205,5 +234,6 @@ class BatchCore(Generic[Item]):
         return max(self.settings.stall_floor_s, self.settings.stall_factor * self.cost.seconds(batch.shape))
 
     def _end(self, batch: Batch[Item], now: float) -> None:
+        self.gate.ended(batch)
         self._running.remove(batch)
         self._progress_at = now

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 import structlog
@@ -22,7 +23,8 @@ from services.common.errors import DeadlineExceeded, Overloaded, Unavailable
 from services.common.types import StageTiming
 from services.inference.batch_core import Ask, BatchCore, Turn
 from services.inference.batch_metrics import BatchMetrics
-from services.inference.lanes import Batch, BatchSettings, Priority, Ticket
+from services.inference.gate import Gate
+from services.inference.lanes import LIVE, Batch, BatchSettings, Job, Ticket
 from services.inference.worker import Timed, use_one_compute_thread
 
 Request = TypeVar("Request")
@@ -60,6 +62,7 @@ class Batcher(Generic[Request, Result]):
 
     ``run_batch`` takes a list of requests and returns as many results, each a value or the exception for its caller.
     When it raises, halves are run again until the request that makes it raise is alone: it must bear being repeated.
+    ``gate`` is where the batcher shares its device with others.
     """
 
     def __init__(
@@ -68,10 +71,12 @@ class Batcher(Generic[Request, Result]):
         settings: BatchSettings,
         run_batch: RunBatch[Request, Result],
         set_up_thread: Callable[[], object] = use_one_compute_thread,
+        gate: Gate | None = None,
     ) -> None:
         self._name = name
         self._run_batch = run_batch
-        self._core: BatchCore[_Call[Request, Result]] = BatchCore(settings)
+        self._core: BatchCore[_Call[Request, Result]] = BatchCore(settings, gate)
+        self._gate = self._core.gate
         self._lock = threading.Lock()
         self._metrics = BatchMetrics(name)
         self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix=name, initializer=set_up_thread)
@@ -79,6 +84,7 @@ class Batcher(Generic[Request, Result]):
         self._timer: asyncio.TimerHandle | None = None
         self._turn_is_due = False
         self._closed = False
+        self._gate.opened(partial(self._loop.call_soon_threadsafe, self._turn), lambda: self._core.waiting)
 
     async def __aenter__(self) -> Self:
         return self
@@ -99,7 +105,7 @@ class Batcher(Generic[Request, Result]):
         size: float = 1.0,
         kind: Hashable = None,
         deadline: Deadline | None = None,
-        priority: Priority = Priority.LIVE,
+        job: Job = LIVE,
     ) -> Timed[Result]:
         """Return the result of ``request``. A caller that is cancelled while it waits takes the request with it.
 
@@ -112,7 +118,7 @@ class Batcher(Generic[Request, Result]):
         if self._core.full:
             raise self._overloaded()
         call: _Call[Request, Result] = _Call(request, self._loop.create_future(), context.get_current())
-        ask = Ask(size, math.inf if deadline is None else deadline.at, priority, kind)
+        ask = Ask(size, math.inf if deadline is None else deadline.at, job, kind)
         with self._lock:
             ticket = self._core.add(call, ask, time.monotonic())
         self._turn_soon()
@@ -130,6 +136,7 @@ class Batcher(Generic[Request, Result]):
     def _refuse_waiting(self) -> None:
         with self._lock:
             waiting = list(self._core.queued())
+            self._gate.withdraw()
         for ticket in waiting:
             self._fail(ticket, Unavailable(f"{self._name} is shutting down"))
 
@@ -197,6 +204,8 @@ class Batcher(Generic[Request, Result]):
             if ran.error is None:
                 self._core.finished(batch, ran.seconds, now)
             turn = NOTHING if self._closed else self._core.poll(now)
+            if self._closed:
+                self._gate.withdraw()
             for other in turn.batches[1:]:
                 self._threads.submit(self._work, other)
         self._loop.call_soon_threadsafe(self._ended, batch, ran, culprit, turn.expired)
@@ -204,7 +213,7 @@ class Batcher(Generic[Request, Result]):
 
     def _timed(self, batch: Batch[_Call[Request, Result]], started_ns: int) -> _Ran[Result]:
         clock = time.perf_counter()
-        results = self._run_batch([ticket.item.request for ticket in batch.tickets])
+        results = self._run_batch(_requests(batch))
         seconds = time.perf_counter() - clock
         if len(results) != len(batch.tickets):
             raise ValueError(f"{self._name}: {len(batch.tickets)} requests were answered with {len(results)} results")
@@ -227,6 +236,7 @@ class Batcher(Generic[Request, Result]):
                 self._fail(culprit, ran.error)
         elif ran.results:
             self._metrics.ran(batch, self._core.empty_window_share)
+            self._gate.ran(batch, ran.seconds, _requests(batch), ran.results)
             self._answer(batch, ran)
 
     def _answer(self, batch: Batch[_Call[Request, Result]], ran: _Ran[Result]) -> None:
@@ -251,6 +261,10 @@ class Batcher(Generic[Request, Result]):
     def _fail(self, ticket: Ticket[_Call[Request, Result]], error: Exception) -> None:
         if not ticket.item.answer.done():
             ticket.item.answer.set_exception(error)
+
+
+def _requests(batch: Batch[_Call[Request, Result]]) -> list[Request]:
+    return [ticket.item.request for ticket in batch.tickets]
 
 
 def _for_caller(error: BaseException) -> Exception:

@@ -7,9 +7,9 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Generic, TypeVar
 
+from services.common.ports import Priority
 from services.inference.cost import EMPTY, CostModel, Shape
 
 Item = TypeVar("Item")
@@ -18,11 +18,20 @@ Item = TypeVar("Item")
 LOOK_AHEAD = 4
 
 
-class Priority(StrEnum):
-    """Who waits for the answer: somebody who listens live, or a file that was handed in."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a request is a part of: who waits for it, and for the scheduler what is left of it and how it came.
 
-    LIVE = "live"
-    FILE = "file"
+    ``left`` is in the unit of sizes, this request included; None where the request is all of it. ``io_wait_s``: seconds
+    that it waited for its input to come.
+    """
+
+    priority: Priority = Priority.LIVE
+    left: float | None = None
+    io_wait_s: float = 0.0
+
+
+LIVE = Job()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,7 @@ class Ticket(Generic[Item]):
     due: float
     long: bool
     kind: Hashable = None
+    job: Job = LIVE
     queued: bool = True
     gone: bool = False
 

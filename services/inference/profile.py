@@ -78,6 +78,10 @@ class LoadProfile:
         self._runs.setdefault(kind, deque(maxlen=KEPT)).append(ran)
         self._stale.add(kind)
 
+    def expect(self, kind: str, load: Load) -> None:
+        """Say what is known of a kind before any of it has run; what runs replaces it."""
+        self._loads.setdefault(kind, load)
+
     def loads(self, now_s: float) -> Mapping[str, Load]:
         """Return the load of each kind that has run."""
         if now_s - self.refreshed_s >= self.settings.refresh_s:

@@ -28,6 +28,7 @@ class Shares:
         return max(self.compute, self.bandwidth, self.line)
 
 
+ROUNDING = 1e-9  # shares are means of what was measured: two halves may come out a little above one
 NONE = Shares(0.0, 0.0, 0.0)
 
 
@@ -46,7 +47,7 @@ class Room:
 
     def fits(self, shares: Shares) -> bool:
         """Return whether one more with these shares may run."""
-        return not self._running or (self.in_use + shares).most <= self.fill
+        return not self._running or (self.in_use + shares).most <= self.fill + ROUNDING
 
     def take(self, number: int, shares: Shares) -> None:
         """Count a request as running."""

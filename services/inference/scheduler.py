@@ -2,7 +2,7 @@
 
 A device has three capacities: compute, memory bandwidth and its line. Each kind of request takes a share of each while
 it runs, learnt by ``profile.py``; requests run side by side while the shares of all fit. ``turns.py`` and the
-benchmark call it; a queue that forms batches by itself asks ``order`` alone. ``now_s`` is passed in.
+benchmark call it; a batcher orders its own requests by ``rank``. ``now_s`` is passed in.
 
 Ranks. A request's rank is a time: when it came, plus its slack. The slack is its remaining work divided by its kind's
 priority (Smith's rule: short and heavy first), at most ``patience_s``, and ``live_lead_s`` more where nobody listens.
@@ -13,7 +13,7 @@ than that never ranks before it, and ``hold_s`` after it nothing that ranks behi
 for those that came before that moment.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Protocol
@@ -37,11 +37,34 @@ class Request:
     remaining_s: float | None = None
 
 
-class Order(Protocol):
-    """What a queue needs of a scheduler: the waiting requests, the one to serve first at the front."""
+class Policy(Protocol):
+    """Who runs next on a device: ``Embs``, or ``fifo.py`` to compare it with."""
 
-    def order(self, waiting: Iterable[Request], now_s: float) -> Sequence[Request]:
-        """Return the same requests, sorted."""
+    profile: LoadProfile
+    room: Room
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        ...
+
+    def rank(self, request: Request, now_s: float) -> float:
+        """Return the time by which requests are ordered, for a queue that orders its own."""
+        ...
+
+    def add(self, request: Request, now_s: float) -> None:
+        """Let a request wait."""
+        ...
+
+    def leave(self, request: Request) -> None:
+        """Take a waiting request out."""
+        ...
+
+    def next(self, now_s: float) -> Request | None:
+        """Return the request that starts now, and count it as running; None where none fits."""
+        ...
+
+    def ended(self, request: Request) -> None:
+        """Give the room of a running request back."""
         ...
 
 
@@ -103,11 +126,9 @@ class Embs:
     def __len__(self) -> int:
         return sum(len(waiting.heap) for waiting in self._kinds.values())
 
-    def order(self, waiting: Iterable[Request], now_s: float) -> Sequence[Request]:
-        """Return the requests by rank; the earlier arrival first where ranks are equal."""
-        requests, loads = list(waiting), self.profile.loads(now_s)
-        slacks = {kind: self._slack(loads.get(kind, UNKNOWN)) for kind in {one.kind for one in requests}}
-        return sorted(requests, key=lambda one: (self._rank(one, slacks[one.kind]), one.number))
+    def rank(self, request: Request, now_s: float) -> float:
+        """Return the rank of a request by what the profile knows now."""
+        return self._rank(request, self._slack(self.profile.loads(now_s).get(request.kind, UNKNOWN)))
 
     def add(self, request: Request, now_s: float) -> None:
         """Let a request wait."""

@@ -17,10 +17,12 @@ from services.inference.arena import Arena
 from services.inference.batching import Batcher
 from services.inference.handoff import Handoff
 from services.inference.imagenet import class_names
+from services.inference.place import place_of
 from services.inference.processes import Processes
+from services.inference.turns import Turns
 from services.vision.decode import Decoded, DecodeLimits, decode_image
 from services.vision.decoders import Decoders
-from services.vision.encoding import Network, Shot, batch_settings
+from services.vision.encoding import Network, Shot, batch_settings, moved_bytes
 from services.vision.engine import EncoderLimits, GridImageEncoder
 from services.vision.models.fake import FakeImageEncoder
 from services.vision.settings import VisionSettings
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_image_encoder(settings: VisionSettings) -> AsyncGenerator[ImageEncoder, None]:
-    """Yield the encoder when it is ready.
+async def open_image_encoder(
+    settings: VisionSettings, turns: Turns | None = None
+) -> AsyncGenerator[ImageEncoder, None]:
+    """Yield the encoder when it is ready; on CPU it takes ``turns`` with the other services of the process.
 
     FileNotFoundError where the weights are not installed, ValueError where they are not the known ones or where the
     device does not exist.
@@ -41,12 +45,14 @@ async def open_image_encoder(settings: VisionSettings) -> AsyncGenerator[ImageEn
     if settings.model == "fake":
         yield FakeImageEncoder(limits, settings.max_image_bytes)
     else:
-        async with _open_grid_encoder(settings, limits) as encoder:
+        async with _open_grid_encoder(settings, limits, turns) as encoder:
             yield encoder
 
 
 @asynccontextmanager
-async def _open_grid_encoder(settings: VisionSettings, limits: DecodeLimits) -> AsyncGenerator[GridImageEncoder, None]:
+async def _open_grid_encoder(
+    settings: VisionSettings, limits: DecodeLimits, turns: Turns | None
+) -> AsyncGenerator[GridImageEncoder, None]:
     async with _open_decoders(settings, limits) as decoders:
         # The decoders start while torch is imported and the weights are read.
         model, _ = await asyncio.gather(
@@ -54,8 +60,10 @@ async def _open_grid_encoder(settings: VisionSettings, limits: DecodeLimits) -> 
         )
         network = Network(model, class_names(), decoders.handoff)
         batches = batch_settings(model.device.type, settings.workers, settings.slots, settings.max_side_px)
+        # On CUDA the streams' priorities decide.
+        place = place_of(turns if model.device.type == "cpu" else None, "vision", moved_bytes)
         with _pinned(model, decoders.arena):
-            async with Batcher("vision", batches, network.frames) as batcher:
+            async with Batcher("vision", batches, network.frames, gate=place) as batcher:
                 await _warm_up(decoders, batcher, min(batches.workers, settings.slots))
                 yield GridImageEncoder(
                     settings.model,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from opentelemetry import trace
 
+from services.common.ports import Priority
 from services.inference.arena import Arena
 from services.inference.handoff import Handoff
 from services.inference.processes import Processes
@@ -38,7 +39,7 @@ class Decoders:
     limits: DecodeLimits
 
     @asynccontextmanager
-    async def decoded(self, data: bytes) -> AsyncGenerator[Place]:
+    async def decoded(self, data: bytes, priority: Priority = Priority.LIVE) -> AsyncGenerator[Place]:
         """Yield the decoded image; it can be taken until the body ends.
 
         Waits for a slot, then for a process, which is counted as waiting, with the way there and back. Raises what
@@ -46,7 +47,7 @@ class Decoders:
         """
         asked_ns = time.monotonic_ns()
         with tracer.start_as_current_span("vision.wait_for_slot"):
-            lease = await self.handoff.lease()
+            lease = await self.handoff.lease(priority)
         with lease:
             with tracer.start_as_current_span("vision.decode"):
                 found = await self.processes.run(decode_into, lease.slot, data, self.limits, using=lease)

@@ -20,6 +20,9 @@ from services.vision.frame import Features, frame_of
 # 336, one thread), and would wait for the others besides.
 CPU_BATCH = 1
 CUDA_BATCH = 32
+# What EfficientNet-Lite0 reads and writes: its layers for each pixel, its weights for each batch.
+BYTES_PER_PIXEL = 3_200
+WEIGHT_BYTES = 13.6e6
 USUAL_SIDE_PX = 448  # what CUDA_BATCH is for; memory grows with the square
 
 
@@ -63,6 +66,11 @@ class Shot:
         """Return the area in pixels, which the cost of encoding grows with."""
         height, width, _ = self.shape
         return float(height * width)
+
+
+def moved_bytes(shots: Sequence[Shot], frames: Sequence[object]) -> float:
+    """Return the bytes of memory that encoding these shots moves."""
+    return WEIGHT_BYTES + BYTES_PER_PIXEL * sum(shot.size for shot in shots)
 
 
 def batch_settings(device_type: str, workers: int, queue_size: int, max_side_px: int) -> BatchSettings:

@@ -13,6 +13,7 @@ from services.common.deadlines import until
 from services.common.ports import Call
 from services.common.types import EncodedFrame, Image, StageTiming, VisionEvent, VisionInput
 from services.inference.batching import Batcher
+from services.inference.lanes import Job
 from services.vision.decoders import Decoders
 from services.vision.encoding import Shot
 from services.vision.frame import failed_frame
@@ -90,10 +91,12 @@ class GridImageEncoder:
 
     async def _encode(self, image: Image, call: Call) -> EncodedFrame:
         check_bytes(image, self._limits.max_image_bytes)
-        async with self._decoders.decoded(image.data) as place:
+        async with self._decoders.decoded(image.data, call.priority) as place:
             # A caller that left has cancelled this task by now, so the device is not spent on it.
             shot = Shot(image, place.sequence, place.shape)
-            encoded = await self._batcher.submit(shot, size=shot.size, kind=shot.shape, deadline=call.deadline)
+            encoded = await self._batcher.submit(
+                shot, size=shot.size, kind=shot.shape, deadline=call.deadline, job=Job(call.priority)
+            )
         timing = StageTiming(
             queue_us=place.waited_us + encoded.timing.queue_us,
             compute_us=place.decode_us + encoded.timing.compute_us,

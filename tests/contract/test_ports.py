@@ -4,16 +4,20 @@ import asyncio
 import dataclasses
 import io
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from importlib.resources import files
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 from PIL import Image as Picture
 
+from attune.v1 import aligner_pb2_grpc
 from services.common.errors import AttuneError, DeadlineExceeded, InvalidInput, UnsupportedMedia
-from services.common.ports import Call
+from services.common.grpc_client import open_channel
+from services.common.grpc_server import PRIORITY_KEY, open_server
+from services.common.ports import Call, Priority
 from services.common.types import (
     AlignConfig,
     Alignment,
@@ -309,6 +313,40 @@ async def test_unknown_tokens_are_not_found():
             with pytest.raises(AttuneError) as caught:
                 await outputs(port, AlignConfig(), FrameTokens("f", 0, RegionTokenHandle("p", "1")))
             assert caught.value.code == "not_found"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("priority", Priority)
+async def test_the_priority_of_a_call_arrives(name: str, priority: Priority):
+    """Whoever waits for the answer, the port is told, directly and over a connection."""
+    calls: list[Call] = []
+
+    async def noting(inputs: AsyncIterator[Any], call: Call) -> AsyncGenerator[Any, None]:
+        calls.append(call)
+        async for item in inputs:
+            yield item
+
+    async with (
+        open_server("127.0.0.1:0", [KINDS[name].hosted(noting)], drain_s=1) as address,
+        open_channel(address) as channel,
+    ):
+        for port in (noting, KINDS[name].client(channel)):
+            assert await outputs(port, call=Call("s", priority=priority)) == []
+    assert [(call.session_id, call.priority) for call in calls] == [("s", priority)] * 2
+
+
+async def test_an_unknown_priority_is_named():
+    """A foreign client that sends another word than live or file is told so; one that sends none is live."""
+    async with (
+        open_pair("aligner", "fake") as pair,
+        open_server("127.0.0.1:0", [KINDS["aligner"].hosted(pair.direct)]) as address,
+        open_channel(address) as channel,
+    ):
+        stub = aligner_pb2_grpc.CrossModalAlignerStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            _ = [event async for event in stub.Align(iter(()), metadata=((PRIORITY_KEY, "urgent"),))]
+        assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert PRIORITY_KEY in str(caught.value.details())
 
 
 async def test_an_error_in_the_inputs_reaches_the_caller():

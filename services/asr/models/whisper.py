@@ -30,6 +30,9 @@ MAX_TOKENS_PER_S = 8.0  # fast speech has 5; without a bound a loop runs to 224 
 SPARE_TOKENS = 6
 NO_SPEECH = 0.6  # and less sure of its words than this mean log probability: it heard noise
 UNSURE = -0.8
+# Whisper tiny in int8 has a byte for each of its parameters. The encoder's are read once a pass, the decoder's once a
+# token, its output layer's among them; other models of the family are taken to share them out alike.
+ENCODER_BYTES, DECODER_BYTES, TINY_FILE_BYTES = 8.2e6, 29.6e6, 75e6
 
 
 def _characters() -> dict[str, int]:
@@ -98,6 +101,7 @@ class WhisperModel:
         )
         self._end_of_text = self._token("endoftext")
         self._suppressed = json.loads((folder / "config.json").read_text())["suppress_ids"]
+        self._scale = (folder / "model.bin").stat().st_size / TINY_FILE_BYTES
         self.multilingual: bool = self._model.is_multilingual
 
     def _token(self, name: str) -> int:
@@ -125,6 +129,14 @@ class WhisperModel:
         """Return the words after the forced ones of each pass, the same as alone; all are of one kind."""
         asked = [self._encoded(wanted) for wanted in passes]
         return [self._words(one, heard) for one, heard in zip(asked, self._generate(asked), strict=True)]
+
+    def moved_bytes(self, passes: Sequence[Pass], heard: Sequence[Sequence[HeardWord]]) -> float:
+        """Return the bytes of weights that hearing these passes together has read."""
+        longest = max(
+            len(wanted.prompt.forced) + sum(len(word.tokens) for word in words)
+            for wanted, words in zip(passes, heard, strict=True)
+        )
+        return self._scale * (ENCODER_BYTES * len(passes) + DECODER_BYTES * (1 + longest))
 
     def _encoded(self, wanted: Pass) -> "_Encoded":
         encoded = self._encode(wanted.speech.samples, wanted.frames)

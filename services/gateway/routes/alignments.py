@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, Request, UploadFile
 
 from services.common.errors import InvalidInput, TooLarge
-from services.common.ports import Call
+from services.common.ports import Call, Priority
 from services.common.types import Image
 from services.gateway.files import FileAlignment, Files, describe
 from services.gateway.schemas import MAX_PTS_US
@@ -35,7 +35,7 @@ async def post_alignments(
         raise InvalidInput("images_pts_us must be microseconds from 0 on", param="images_pts_us")
     pictures = await read_images(images, images_pts_us, state.settings, "images")
     files = Files(await audio.read(), pictures, language)
-    call = Call(request_id=request.state.request_id)
+    call = Call(request_id=request.state.request_id, priority=Priority.FILE)
     return await FileAlignment(files, state.upstreams, state.settings).run(call)
 
 
@@ -46,7 +46,7 @@ async def post_images(
     """Return labels, regions and an embedding per image, or that image's own error."""
     state = gateway(request)
     pictures = await read_images(image, [0] * len(image), state.settings, "image")
-    call = Call(request_id=request.state.request_id).within(state.settings.request_timeout_s)
+    call = Call(request_id=request.state.request_id, priority=Priority.FILE).within(state.settings.request_timeout_s)
     return {"images": await describe(pictures, state.upstreams, state.settings.max_image_bytes, call)}
 
 

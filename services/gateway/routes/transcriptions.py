@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from services.common.errors import InvalidInput, TooLarge, UnsupportedMedia
-from services.common.ports import Call
+from services.common.ports import Call, Priority
 from services.common.types import SpeechEvent
 from services.gateway.audio_file import heard
 from services.gateway.openai import formats
@@ -52,7 +52,7 @@ async def translate(request: Request, form: Annotated[TranslationForm, Form(medi
 
 
 async def _events(request: Request, form: SpeechForm) -> AsyncGenerator[SpeechEvent, None]:
-    call = Call(request_id=request.state.request_id)
+    call = Call(request_id=request.state.request_id, priority=Priority.FILE)
     return heard(await form.file.read(), form.config(), gateway(request), call)
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from services.asr.listener import Listener
 from services.asr.models.whisper import Pass, Prompt, Speech
+from services.common.ports import Priority
 from services.inference.batching import Batcher
-from services.inference.lanes import BatchSettings, Priority
+from services.inference.lanes import BatchSettings, Job
 from services.inference.worker import Workers
 
 
@@ -61,7 +62,7 @@ def work(*sizes, frames=1_000):
 async def held(model, listener):
     """Keep the only worker busy with a pass of one sample."""
     model.gate.clear()
-    task = asyncio.create_task(listener.run(work(1), Priority.LIVE))
+    task = asyncio.create_task(listener.run(work(1), Job()))
     await waiting(listener, 1)
     await asyncio.to_thread(model.entered.wait, 10)
     return task
@@ -77,8 +78,8 @@ async def test_work_is_sent_the_words_of_its_passes():
     """One pass after the other, and the time of all adds up; work without passes needs no model."""
     model = Model()
     async with opened(model) as listener:
-        done = await listener.run(work(2, 3), Priority.LIVE)
-        assert (done.value, (await listener.run(work(), Priority.LIVE)).value) == (5, 0)
+        done = await listener.run(work(2, 3), Job())
+        assert (done.value, (await listener.run(work(), Job())).value) == (5, 0)
     assert model.batches == [[2], [3]]
     assert done.timing.compute_us >= 0 <= done.timing.queue_us
 
@@ -88,10 +89,10 @@ async def test_passes_of_several_calls_run_together_and_live_ones_first():
     model = Model()
     async with opened(model) as listener:
         first = await held(model, listener)
-        calls = [asyncio.create_task(listener.run(work(9), Priority.FILE))]
+        calls = [asyncio.create_task(listener.run(work(9), Job(Priority.FILE)))]
         await waiting(listener, 1)
-        calls += [asyncio.create_task(listener.run(work(size), Priority.LIVE)) for size in (2, 3)]
-        calls += [asyncio.create_task(listener.run(work(5, frames=3_000), Priority.LIVE))]
+        calls += [asyncio.create_task(listener.run(work(size), Job())) for size in (2, 3)]
+        calls += [asyncio.create_task(listener.run(work(5, frames=3_000), Job()))]
         await waiting(listener, 3)
         model.gate.set()
         done = await asyncio.gather(first, *calls)
@@ -108,7 +109,7 @@ async def test_a_call_that_waits_holds_no_worker():
     model = Model()
     async with opened(model) as listener:
         first = await held(model, listener)
-        assert (await listener.run(work(), Priority.LIVE)).value == 0
+        assert (await listener.run(work(), Job())).value == 0
         model.gate.set()
         await first
 
@@ -118,7 +119,7 @@ async def test_a_call_that_ends_takes_its_pass_with_it():
     model = Model()
     async with opened(model) as listener:
         first = await held(model, listener)
-        leaving = asyncio.create_task(listener.run(work(7), Priority.LIVE))
+        leaving = asyncio.create_task(listener.run(work(7), Job()))
         await waiting(listener, 1)
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -137,4 +138,4 @@ async def test_what_the_model_raises_reaches_the_call():
 
     async with opened(Failing()) as listener:
         with pytest.raises(RuntimeError, match="broken"):
-            await listener.run(work(1), Priority.LIVE)
+            await listener.run(work(1), Job())

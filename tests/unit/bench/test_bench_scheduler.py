@@ -4,8 +4,9 @@ import pytest
 
 from bench import scheduler
 from bench.device import Device
-from bench.simulation import Fifo, Outcome, shortest_remaining_first, simulate
+from bench.simulation import Outcome, shortest_remaining_first, simulate
 from bench.workload import Job, Workload, read_workload
+from services.inference.fifo import Fifo
 from services.inference.profile import LoadProfile, ProfileSettings, Ran
 from services.inference.room import Room
 from services.inference.scheduler import Embs, EmbsSettings, Request

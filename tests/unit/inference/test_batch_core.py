@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.common.ports import Priority
 from services.inference.batch_core import Ask, BatchCore
 from services.inference.cost import Shape
-from services.inference.lanes import BatchSettings, Priority, Ticket
+from services.inference.lanes import BatchSettings, Job, Ticket
 from tests.unit.inference.batch_world import World, padded_cost
 
 EPSILON = 1e-9
@@ -55,7 +56,7 @@ def played(arrivals: list[Arrival], machine: BatchSettings) -> World:
     world = World(machine, poisonous=poisonous)
 
     def come(number: int, arrival: Arrival) -> None:
-        ask = Ask(arrival.size, world.now + arrival.deadline_in, arrival.priority)
+        ask = Ask(arrival.size, world.now + arrival.deadline_in, Job(arrival.priority))
         ticket = world.ask(number, ask)
         if arrival.leaves_after < math.inf:
             world.at(world.now + arrival.leaves_after, partial(world.core.leave, ticket))
@@ -167,7 +168,7 @@ def test_nobody_starves_under_saturation(workers: int):
     machine = BatchSettings(workers=workers)
     world = World(machine)
     crowd(world, 96 * workers, until=12.0)
-    file_asked = partial(world.ask, "file", Ask(priority=Priority.FILE))
+    file_asked = partial(world.ask, "file", Ask(job=Job(Priority.FILE)))
     long_asked = partial(world.ask, "long", Ask(size=10.0))
     world.at(3.0, file_asked)
     world.at(3.0, long_asked)
@@ -294,7 +295,7 @@ def test_a_batch_is_of_one_kind_and_one_priority(asked: list[tuple[str, Priority
     """Whatever comes at once, nobody is run with another kind or class, and all are run."""
     world = World(machine)
     for item in enumerate(asked):
-        world.ask(item, Ask(kind=item[1][0], priority=item[1][1]))
+        world.ask(item, Ask(kind=item[1][0], job=Job(item[1][1])))
     world.run()
     assert all(len({ticket.item[1] for ticket in batch.tickets}) == 1 for batch in world.batches)
     assert len(world.done) == len(asked)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from services.common.errors import Overloaded
+from services.common.ports import Priority
 from services.inference.handoff import Handoff
 from services.inference.slots import Entry, SlotError
 
@@ -47,6 +48,27 @@ async def test_a_full_hand_off_holds_callers_back_in_their_order():
             group.create_task(pass_through(number))
     assert order == list(range(9))
     assert handoff.free == 1
+
+
+async def test_files_leave_half_of_the_slots_to_live_callers():
+    """However many files wait, a live caller has a slot at once, and is not refused because of them."""
+    handoff: Handoff[int] = Handoff(4, most_waiting=1)
+    with await handoff.lease(Priority.FILE) as first, await handoff.lease(Priority.FILE):
+        waiting = asyncio.create_task(handoff.lease(Priority.FILE))
+        await settled()
+        with pytest.raises(Overloaded):
+            await handoff.lease(Priority.FILE)
+        with await handoff.lease(), await handoff.lease():
+            leaving = asyncio.create_task(handoff.lease())
+            await settled()
+            leaving.cancel()
+        assert not waiting.done()
+        with first:
+            pass
+    with await waiting, await handoff.lease(Priority.FILE):
+        pass
+    await settled()
+    assert handoff.free == 4
 
 
 async def test_too_many_waiters_are_overloaded():

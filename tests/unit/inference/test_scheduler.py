@@ -31,6 +31,11 @@ def request(number: int, kind: str = "k", arrived_s: float = 0.0, size: float = 
     return Request(number, kind, arrived_s, size, live)
 
 
+def in_order(scheduler: Embs, waiting: list[Request], now_s: float) -> list[Request]:
+    """Return the requests by rank, the earlier one first where ranks are equal."""
+    return sorted(waiting, key=lambda one: (scheduler.rank(one, now_s), one.number))
+
+
 def started(scheduler: Embs, now_s: float) -> list[int]:
     """Start all that may run now and return their numbers."""
     numbers = []
@@ -59,23 +64,23 @@ def test_live_goes_before_files_that_came_no_earlier():
     """Even the longest live request before the shortest file of the same moment."""
     scheduler = Embs(knowing(k=run_of(0.5)), SETTINGS)
     waiting = [request(1, size=0.01, live=False), request(2, size=1000)]
-    assert [one.number for one in scheduler.order(waiting, 0)] == [2, 1]
+    assert [one.number for one in in_order(scheduler, waiting, 0)] == [2, 1]
 
 
 def test_short_before_long_and_heavy_before_waiting():
     """Within a class the remaining work decides, divided by the kind's priority; known work counts before learnt."""
     scheduler = Embs(knowing(heavy=run_of(1.0, 1.0), waits=run_of(0.1, io_wait_s=9)), SETTINGS)
     waiting = [request(1, "heavy", size=3), request(2, "heavy", size=1), request(3, "waits", size=1)]
-    assert [one.number for one in scheduler.order(waiting, 0)] == [2, 1, 3]
+    assert [one.number for one in in_order(scheduler, waiting, 0)] == [2, 1, 3]
     known = replace(waiting[2], remaining_s=0.001)
-    assert [one.number for one in scheduler.order([*waiting[:2], known], 0)] == [3, 2, 1]
+    assert [one.number for one in in_order(scheduler, [*waiting[:2], known], 0)] == [3, 2, 1]
 
 
 def test_age_outweighs_everything():
     """A file that has waited for lead and patience goes before any live request that comes now."""
     scheduler = Embs(knowing(k=run_of(0.5)), SETTINGS)
     waiting = [request(2, arrived_s=20.1, size=0.001), request(1, size=1000, live=False)]
-    assert [one.number for one in scheduler.order(waiting, 20.1)] == [1, 2]
+    assert [one.number for one in in_order(scheduler, waiting, 20.1)] == [1, 2]
 
 
 def test_kinds_that_ask_for_different_capacities_run_side_by_side():
@@ -174,7 +179,7 @@ def test_ordering_loses_nobody_and_agrees_with_starting(rows: list[tuple[str, fl
     """``order`` is a permutation, and an empty device starts the one at its front."""
     waiting = [Request(number, *row) for number, row in enumerate(rows)]
     scheduler = Embs(knowing(**KINDS), SETTINGS)
-    ordered = scheduler.order(waiting, 50)
+    ordered = in_order(scheduler, waiting, 50)
     assert sorted(one.number for one in ordered) == list(range(len(rows)))
     for one in waiting:
         scheduler.add(one, 50)

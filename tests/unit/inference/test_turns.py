@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 from services.common.errors import Overloaded
 from services.inference.profile import LoadProfile, ProfileSettings, Ran
 from services.inference.scheduler import Embs, EmbsSettings
-from services.inference.turns import Ask, Cost, Turns
+from services.inference.turns import Ask, Turns
 
 
 class Clock:
@@ -106,7 +106,7 @@ async def test_what_ran_is_learnt(turns: Turns, clock: Clock):
     """A kind runs alone until it has said what it costs, then beside others."""
     async with turns.turn(Ask("new", 2, live=True)) as turn:
         clock.now_s += 1
-        turn.cost = Cost(busy_s=0.1, io_wait_s=0.9)
+        turn.ran = Ran(2.0, 1.0, 0.1, 0.9, 0.0, 0.0)
     clock.now_s += 1
     both = [Caller(turns, Ask("new", 1, live=True)) for _ in range(2)]
     await settle()

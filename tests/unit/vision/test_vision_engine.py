@@ -8,7 +8,7 @@ import pytest
 
 from services.common.deadlines import Deadline
 from services.common.errors import InvalidInput, Overloaded
-from services.common.ports import Call
+from services.common.ports import Call, Priority
 from services.common.types import EncodeConfig, EncodedFrame, FailedFrame, Image, StageTiming
 from services.inference.arena import Arena, set_arena_here
 from services.inference.handoff import Handoff
@@ -66,8 +66,10 @@ class InlineBatcher:
     def __init__(self, run_batch):
         self.run_batch = run_batch
         self.full = False
+        self.jobs = []
 
-    async def submit(self, request, *, size, kind, deadline):
+    async def submit(self, request, *, size, kind, deadline, job):
+        self.jobs.append(job)
         if self.full:
             raise Overloaded("no room", retry_after_s=1.0)
         return Timed(self.run_batch([request])[0], StageTiming(queue_us=3, compute_us=4))
@@ -193,6 +195,13 @@ async def test_more_streams_than_slots_wait_and_then_are_refused(bench):
         for answers in await asyncio.gather(*streams)
     ]
     assert kinds == [{"encoded"}] * 3 + [{"overloaded"}]
+
+
+async def test_images_are_queued_by_the_priority_of_their_call(bench):
+    """Those of a file as files, all others as live."""
+    for call in (Call(priority=Priority.FILE), Call()):
+        await bench.answers(EncodeConfig(), *images(1), call=call)
+    assert [job.priority for job in bench.batcher.jobs] == [Priority.FILE, Priority.LIVE]
 
 
 async def test_images_past_their_deadline_are_not_encoded(bench):
