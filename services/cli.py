@@ -126,12 +126,9 @@ def serve(
     check: Check = False,
 ) -> None:
     """Serve model services over gRPC until SIGTERM."""
-    unknown = set(services) - set(SERVICES)
-    if unknown:
-        fail(f"{', '.join(sorted(unknown))}: not a service; choose of asr, vision, aligner", 2)
     from services.inference.settings import SchedulerSettings
 
-    opened = {name: _service(name) for name in dict.fromkeys(services)}
+    opened = _services(services)
     scheduler = SchedulerSettings()
     if check:
         show({"scheduler": scheduler} | {name: settings for name, (settings, _) in opened.items()})
@@ -147,6 +144,13 @@ def serve(
                 uvloop.run(_serve(opened, scheduler, listen, drain_s))
         except OSError as error:
             fail(error, 2)
+
+
+def _services(names: list[str]) -> dict[str, tuple[Any, Any]]:
+    unknown = set(names) - set(SERVICES)
+    if unknown:
+        fail(f"{', '.join(sorted(unknown))}: not a service; choose of asr, vision, aligner", 2)
+    return {name: _service(name) for name in dict.fromkeys(names)}
 
 
 @contextmanager

@@ -51,7 +51,7 @@ async def test_calls_that_fail_and_calls_that_leave_free_their_seat():
     port = FakeTranscriber(ONE)
     for _ in range(2):
         async with aclosing(port(silent(), Call())) as events:
-            assert await anext(events) == Ready("fake")
+            assert await anext(events) == Ready("fake", "en")
             with pytest.raises(Overloaded):
                 await anext(port(silent(), Call()))
         with pytest.raises(InvalidInput):

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from services.common.errors import Unavailable
 from services.common.types import Committed, Coverage, Ready, Settled, Window, Word
 from services.gateway.edge import Edge
+from services.gateway.late import LateEvents
 from services.gateway.openai.streamed import StreamedTranscript
 from services.gateway.openai.transcript import Transcript
 from services.gateway.problems import install_problems
@@ -35,7 +36,7 @@ def app_of(*events):
 
     settings = GatewaySettings()
     app = FastAPI()
-    app.state.gateway = GatewayState(settings, SimpleNamespace(transcriber=transcriber), None)
+    app.state.gateway = GatewayState(settings, SimpleNamespace(transcriber=transcriber), None, LateEvents(60.0))
     for routes in (transcriptions, models):
         app.include_router(routes.router)
     install_problems(app)
