@@ -234,7 +234,11 @@ def test_check_prints_one_object(tmp_path: Path):
     done = attune(tmp_path, "up", "--check", ATTUNE_REDIS_URL="redis://:secret@localhost")
     assert set(json.loads(done.stdout)) == {"up", "gateway", "asr", "vision", "aligner"}
     assert "secret" not in done.stdout
-    assert set(json.loads(attune(tmp_path, "serve", "asr", "aligner", "--check").stdout)) == {"asr", "aligner"}
+    assert set(json.loads(attune(tmp_path, "serve", "asr", "aligner", "--check").stdout)) == {
+        "scheduler",
+        "asr",
+        "aligner",
+    }
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "0"])

@@ -15,7 +15,8 @@ ROOM = 2  # calls that the recognisers of these servers take at once
 @pytest.fixture(scope="package")
 def speech(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Run `attune up` with the real recogniser."""
-    limits = {"ATTUNE_ASR_MAX_SESSIONS": str(ROOM), "ATTUNE_ASR_MAX_LAG_S": "60"}
+    seats = {"ATTUNE_ASR_MAX_SESSIONS": str(ROOM), "ATTUNE_ASR_MAX_FILES": str(ROOM)}
+    limits = {**seats, "ATTUNE_ASR_MAX_LAG_S": "60"}
     with running_stack(tmp_path_factory.mktemp("speech"), {**os.environ, **FAKES, **limits}) as running:
         yield running
 
