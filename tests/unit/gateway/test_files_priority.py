@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from services.common.ports import Call, Priority
 from services.common.types import Coverage, Ready
 from services.gateway.clients import Upstreams
+from services.gateway.late import LateEvents
 from services.gateway.routes import alignments, transcriptions
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import GatewayState
@@ -34,7 +35,9 @@ def app_with(ports: list[Noting]) -> Any:
     app = FastAPI()
     app.include_router(alignments.router)
     app.include_router(transcriptions.router)
-    app.state.gateway = GatewayState(GatewaySettings(), Upstreams(*ports, channels={}), None)
+    asr, vision, aligner = ports
+    upstreams = Upstreams(asr, vision, vision, aligner, channels={})
+    app.state.gateway = GatewayState(GatewaySettings(), upstreams, None, LateEvents(60.0))
 
     async def with_id(scope: Any, receive: Any, send: Any) -> None:
         await app({**scope, "state": {"request_id": "r"}}, receive, send)
