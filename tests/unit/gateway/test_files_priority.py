@@ -60,7 +60,7 @@ async def test_the_file_routes_call_every_service_as_files():
 
 async def test_openais_file_route_calls_the_recogniser_as_a_file():
     """``POST /v1/audio/transcriptions`` too is nobody who listens."""
-    ports = [Noting(Ready("tiny.en", "en", 0), Coverage(0, 0, 0)), Noting(), Noting()]
+    ports = [Noting(Ready("tiny.en", "en", 0), Coverage(1000, 0, 1000)), Noting(), Noting()]
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app_with(ports)), base_url="http://gateway") as http:
         answer = await http.post("/v1/audio/transcriptions", files={"file": b"sound"}, data={"model": "whisper-1"})
     assert answer.status_code == 200
