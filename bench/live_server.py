@@ -23,6 +23,8 @@ from services.common.wire import vision as vision_wire
 
 START_S = 60.0
 STOP_S = 15.0
+# Orders are compared, not admissions: everybody is let in.
+EVERYBODY = {"ATTUNE_ASR_MAX_LAG_S": "60", "ATTUNE_ASR_MAX_FILES": "256"}
 BACKLOG = 'attune_backlog{stage="cpu"}'
 
 
@@ -57,9 +59,8 @@ async def serving(policy: str) -> AsyncGenerator[Served, None]:
     address = f"127.0.0.1:{port}"
     argv = [sys.executable, "-m", "services.cli", "serve", "asr", "vision", "aligner", "--listen", address]
     log = await asyncio.to_thread(_new_log, policy)
-    child = Child(
-        "services", [*argv, "--metrics-port", str(port + 1)], {"ATTUNE_SCHEDULER_POLICY": policy}, log, address
-    )
+    env = {"ATTUNE_SCHEDULER_POLICY": policy, **EVERYBODY}
+    child = Child("services", [*argv, "--metrics-port", str(port + 1)], env, log, address)
     await child.start()
     try:
         pid = await _ready(child)
