@@ -10,7 +10,9 @@ falls); when the workers are busy a round takes as long as the passes of all cal
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from services.common.errors import Overloaded
@@ -59,7 +61,16 @@ class Seat:
 
     live: bool
     began_s: float
-    measured_s: float = -math.inf
+    left_s: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A round's lag, when it was measured, and whose it was."""
+
+    at_s: float
+    lag_s: float
+    seat: Seat
 
 
 @dataclass
@@ -69,7 +80,7 @@ class Admission:
     rules: AdmissionRules
     _live: set[Seat] = field(default_factory=set)
     _files: set[Seat] = field(default_factory=set)
-    _rounds: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=MOST_ROUNDS))
+    _rounds: deque[_Measured] = field(default_factory=lambda: deque(maxlen=MOST_ROUNDS))
     _costs: deque[float] = field(default_factory=lambda: deque(maxlen=COSTS))
     _lengths: dict[bool, deque[float]] = field(
         default_factory=lambda: {True: deque(maxlen=LENGTHS), False: deque(maxlen=LENGTHS)}
@@ -99,38 +110,44 @@ class Admission:
 
     def measured(self, seat: Seat, one: Round, now: float) -> None:
         """Take note of a live call's round."""
-        seat.measured_s = now
-        self._rounds.append((now, one.lag_s))
+        self._rounds.append(_Measured(now, one.lag_s, seat))
         self._costs.append(one.cost_s)
 
     def leave(self, seat: Seat, now: float) -> None:
         """Give a seat back."""
         (self._live if seat.live else self._files).remove(seat)
+        seat.left_s = now
         self._lengths[seat.live].append(now - seat.began_s)
 
     def lag_s(self, now: float) -> float:
         """Return the lag that 95 of 100 rounds of the last seconds kept under; 0 when there was none."""
-        while self._rounds and self._rounds[0][0] < now - WINDOW_S:
-            self._rounds.popleft()
-        lags = sorted(lag_s for _, lag_s in self._rounds)
-        return lags[math.ceil(len(lags) * 0.95) - 1] if lags else 0.0
+        return _p95([one.lag_s for one in self._recent(now)])
 
     def forecast_s(self, now: float) -> float:
         """Return the lag once another call is in and everybody speaks."""
         together = len(self._live) + 1
         present_s, work_s = self._present_s(now), self._cost_s / self.rules.workers
         forecast_s = max(present_s + self._step_s, BUSY_TAIL * work_s * together)
-        if present_s > 2 * self._alone_s:  # busy: whoever is not in what was measured comes on top
-            forecast_s = max(forecast_s, present_s * together / max(1, self._speaking(now)))
+        if present_s > 2 * self._alone_s:  # busy: whoever was not in what was measured comes on top
+            forecast_s = max(forecast_s, _p95([one.lag_s * together / calls for one, calls in self._shared(now)]))
         return forecast_s
 
-    def _speaking(self, now: float) -> int:
-        # Whoever came or fell silent within the window is not in what was measured, or not in all of it.
-        since_s = now - WINDOW_S
-        return sum(seat.began_s <= since_s <= seat.measured_s for seat in self._live)
-
     def _present_s(self, now: float) -> float:
-        return max(self.lag_s(now), self._alone_s)
+        # Where calls have left since, busy workers shorten the others' rounds in proportion.
+        live = len(self._live)
+        return max(_p95([one.lag_s * min(1.0, live / calls) for one, calls in self._shared(now)]), self._alone_s)
+
+    def _shared(self, now: float) -> list[tuple[_Measured, int]]:
+        """Return the rounds of the window, and how many calls shared the workers at each: those that spoke in it."""
+        recent = self._recent(now)
+        speaking = {one.seat for one in recent}
+        begun, left = sorted(seat.began_s for seat in speaking), sorted(seat.left_s for seat in speaking)
+        return [(one, bisect_right(begun, one.at_s) - bisect_left(left, one.at_s)) for one in recent]
+
+    def _recent(self, now: float) -> Collection[_Measured]:
+        while self._rounds and self._rounds[0].at_s < now - WINDOW_S:
+            self._rounds.popleft()
+        return self._rounds
 
     @property
     def _alone_s(self) -> float:
@@ -162,6 +179,10 @@ class Admission:
         # Calls that ended say how long one lasts; before any has, those that run have so far shown half of it.
         length_s = sum(lengths) / len(lengths) if lengths else 2 * _mean([now - seat.began_s for seat in seats])
         return min(LATEST_RETRY_S, max(SOONEST_RETRY_S, length_s * min(1.0, leaving / len(seats))))
+
+
+def _p95(values: list[float]) -> float:
+    return sorted(values)[math.ceil(len(values) * 0.95) - 1] if values else 0.0
 
 
 def _mean(values: list[float]) -> float:

@@ -39,7 +39,7 @@ class Kind:
 
 KINDS = {
     "asr": Kind(
-        lambda model: open_transcriber(AsrSettings(model=model, max_lag_s=60.0)),
+        lambda model: open_transcriber(AsrSettings(model=model)),
         asr_servicer.hosted,
         lambda channel: stream_client("asr", asr_pb2_grpc.SpeechRecognizerStub(channel).Recognize, asr_wire.CODEC),
         "tiny.en",

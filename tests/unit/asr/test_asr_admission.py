@@ -133,6 +133,30 @@ def test_old_measurements_are_forgotten():
     admission.admit(1.0 + WINDOW_S + 0.1, live=True)
 
 
+def test_the_load_of_those_who_left_keeps_nobody_out():
+    """Right after ten calls that lagged have ended, as many come in at once as before anybody had come."""
+    admission = Admission(RULES)
+    crowd = [admission.admit(0.0, live=True) for _ in range(10)]
+    for seat in crowd:
+        admission.measured(seat, Round(1.6, 0.1), 1.0)
+    for seat in crowd:
+        admission.leave(seat, 1.0)
+    for _ in range(10):
+        admission.admit(1.1, live=True)
+
+
+def test_the_load_of_those_who_stay_counts():
+    """One of ten calls that lag has left: that is room for one at most."""
+    admission = Admission(RULES)
+    crowd = [admission.admit(0.0, live=True) for _ in range(10)]
+    for seat in crowd:
+        admission.measured(seat, Round(1.6, 0.1), 1.0)
+    admission.leave(crowd[0], 1.0)
+    with pytest.raises(Overloaded):
+        for _ in range(2):
+            admission.admit(1.1, live=True)
+
+
 def test_the_time_to_come_back_is_what_calls_take():
     """With ten calls that last 100 s each, one leaves every ten seconds."""
     admission = Admission(AdmissionRules(60.0, 2, 10, 1))

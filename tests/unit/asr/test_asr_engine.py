@@ -49,7 +49,7 @@ FILE = RecognizeConfig(Encoding.FILE)
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def port():
-    async with open_transcriber(AsrSettings(workers=1, max_sessions=4, max_file_s=60.0, max_lag_s=60.0)) as transcriber:
+    async with open_transcriber(AsrSettings(workers=1, max_sessions=4, max_file_s=60.0)) as transcriber:
         yield transcriber
 
 
