@@ -2,47 +2,25 @@
 
 import asyncio
 import json
-import math
-import os
 import signal
 import sys
-import tempfile
-from collections.abc import AsyncGenerator, Coroutine, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
+from bench.commands import app as bench_app
+from services.started import server_at
+from services.terminal import Check, JsonOutput, Url, fail, finite, run, show
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
-bench_app = typer.Typer(no_args_is_help=True, help="Measure a running server, or one started for the measurement.")
 app.add_typer(bench_app, name="bench")
 
 SERVICES = ("asr", "vision", "aligner")
-
-Check = Annotated[bool, typer.Option("--check", help="Print the settings and stop.")]
-Url = Annotated[str | None, typer.Option(help="A running server; without it one is started and stopped.")]
-JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def fail(message: object, code: int = 1) -> NoReturn:
-    """Print one line on stderr and exit."""
-    typer.echo(f"attune: {message}", err=True)
-    raise typer.Exit(code)
-
-
-def show(settings: dict[str, Any]) -> None:
-    """Print the settings of each process as one JSON object, secrets hidden."""
-    typer.echo(json.dumps({name: one.model_dump(mode="json") for name, one in settings.items()}, indent=2))
-
-
-def finite(value: float) -> float:
-    """Refuse what is no number: not-a-number passes every comparison with a bound."""
-    if not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is no length of time")
-    return value
 
 
 @app.command()
@@ -257,41 +235,6 @@ def gateway(
         fail(error, 2)
 
 
-@asynccontextmanager
-async def started_stack(**variables: str) -> AsyncGenerator[tuple[dict[str, Any], int], None]:
-    """Start `attune up` on a free port in the background; yields what it says and its root process id, and stops it.
-
-    ``variables`` are added to its environment. It dies with this process, and has a folder of its own: a server that
-    runs in this one is left alone.
-    """
-    tied = [sys.executable, "-m", "services.common.tether", sys.executable, "-m", "services.cli"]
-    with tempfile.TemporaryDirectory(prefix="attune-home-", ignore_cleanup_errors=True) as home:
-        env = {"ATTUNE_UP_HOME": home, **os.environ, **variables}
-        process = await asyncio.create_subprocess_exec(
-            *tied, "up", "--port", "0", "--json", stdout=asyncio.subprocess.PIPE, env=env
-        )
-        try:
-            assert process.stdout is not None
-            line = await process.stdout.readline()
-            if not line:
-                fail("the server did not start; its own message stands above")
-            yield json.loads(line), process.pid
-        finally:
-            if process.returncode is None:
-                process.terminate()
-                await process.wait()
-
-
-@asynccontextmanager
-async def server_at(url: str | None) -> AsyncGenerator[tuple[str, int | None], None]:
-    """Yield the given server, or one that runs while the body does."""
-    if url is not None:
-        yield url, None
-        return
-    async with started_stack() as (said, pid):
-        yield said["url"], pid
-
-
 @app.command()
 def stream(
     audio: Annotated[Path | None, typer.Argument(help="A sound file; without it the microphone is used.")] = None,
@@ -335,160 +278,6 @@ async def _stream(audio: Path | None, images: Path | None, out: Path, seconds: f
         + ", ".join(str(path.relative_to(out)) for path in summary.files)
     )
     return 1 if summary.faults else 0
-
-
-async def _bench(name: str, url: str | None, as_json: bool) -> int:
-    import importlib
-
-    from attune_client import AttuneError
-    from bench.measure import Target
-    from bench.report import show as show_figures
-
-    module = importlib.import_module(f"bench.{name}")
-    try:
-        async with server_at(url) as (address, pid):
-            figures = await module.run(Target(address, pid))
-    except AttuneError as error:
-        fail(error)
-    return show_figures(figures, module.BARS, in_json=as_json)
-
-
-@bench_app.command("demo")
-def bench_demo(url: Url = None, as_json: JsonOutput = False) -> None:
-    """Stream the example talk and count phrases matched with the right picture and region."""
-    run(_bench("demo", url, as_json))
-
-
-@bench_app.command("live")
-def bench_live(url: Url = None, as_json: JsonOutput = False) -> None:
-    """Stream 44 s of real speech: word lag, alignment delay, loop stalls, memory."""
-    run(_bench("live", url, as_json))
-
-
-@bench_app.command("rest")
-def bench_rest(url: Url = None, as_json: JsonOutput = False) -> None:
-    """Send 20 requests of 10 s of speech and 3 images: time of each stage and of the whole."""
-    run(_bench("rest", url, as_json))
-
-
-@bench_app.command("scheduler")
-def bench_scheduler(
-    live: Annotated[bool, typer.Option("--live", help="Drive the real services instead; no bars.")] = False,
-    repeats: Annotated[int, typer.Option(min=1, help="With --live: runs under each policy.")] = 1,
-    seconds: Annotated[float, typer.Option(min=6, help="With --live: how long requests are sent in a run.")] = 60.0,
-    as_json: JsonOutput = False,
-) -> None:
-    """Compare first come first served with the scheduler: simulated on the shipped workload, or live."""
-    from bench import report, scheduler
-
-    if live:
-        from bench.live_order import LiveRun
-
-        run(_bench_live_order(LiveRun(repeats, seconds), as_json))
-    raise typer.Exit(report.show(scheduler.run(), scheduler.BARS, in_json=as_json))
-
-
-async def _bench_live_order(settings: Any, as_json: bool) -> int:
-    from bench import live_order
-    from bench.report import show as show_figures
-    from bench.serving import CannotMeasure
-
-    try:
-        return show_figures(await live_order.run(settings), (), in_json=as_json)
-    except CannotMeasure as error:
-        fail(error)
-
-
-@bench_app.command("batching")
-def bench_batching(
-    rivals: Annotated[bool, typer.Option("--rivals", help="Also measure LitServe, Ray Serve and Triton.")] = False,
-    repeats: Annotated[int, typer.Option(min=1, help="How often each server is measured.")] = 3,
-    seconds: Annotated[
-        float, typer.Option(min=1, max=3600, callback=finite, help="How long each phase of load lasts.")
-    ] = 8.0,
-    cancel_s: Annotated[
-        float,
-        typer.Option(min=1, max=3600, callback=finite, help="How long callers leave before throughput is compared."),
-    ] = 300,
-    as_json: JsonOutput = False,
-) -> None:
-    """Load the batcher and its rivals: throughput, long tails, poison, callers that leave."""
-    from bench.batching import BatchingRun
-
-    run(_bench_batching(BatchingRun(rivals, repeats, seconds, cancel_s), as_json))
-
-
-async def _bench_batching(settings: Any, as_json: bool) -> int:
-    from bench import batching
-    from bench.report import show as show_figures
-    from bench.serving import CannotMeasure
-
-    try:
-        return show_figures(await batching.run(settings), settings.bars, in_json=as_json)
-    except CannotMeasure as error:
-        fail(error)
-
-
-@bench_app.command("service")
-def bench_service(
-    parts: Annotated[
-        list[str] | None, typer.Option("--part", help="hop, ageing, load or deaths; all of them without.")
-    ] = None,
-    rivals: Annotated[bool, typer.Option("--rivals", help="Also measure Ray Serve's gRPC echo.")] = False,
-    repeats: Annotated[int, typer.Option(min=1, help="How often the ways of a request are visited in turn.")] = 3,
-    deaths: Annotated[int, typer.Option(min=1, help="How many clients die.")] = 500,
-    as_json: JsonOutput = False,
-) -> None:
-    """Measure the service around the models: the gateway's way, an hour's session, full load, clients that die."""
-    from bench.service import BARS, ServiceRun
-
-    unknown = set(parts or ()) - set(BARS)
-    if unknown:
-        fail(f"{', '.join(sorted(unknown))}: not a part; choose of {', '.join(BARS)}", 2)
-    chosen = [part for part in BARS if not parts or part in parts]
-    run(_bench_service(ServiceRun(chosen, rivals, repeats, deaths), as_json))
-
-
-async def _bench_service(settings: Any, as_json: bool) -> int:
-    from attune_client import AttuneError
-    from bench import service
-    from bench.measure import Target
-    from bench.report import show as show_figures
-    from bench.serving import CannotMeasure
-
-    @asynccontextmanager
-    async def start(variables: Any) -> AsyncGenerator[Target, None]:
-        async with started_stack(**variables) as (said, pid):
-            yield Target(said["url"], pid, said["metrics"])
-
-    try:
-        return show_figures(await service.run(settings, start), settings.bars, in_json=as_json)
-    except (CannotMeasure, AttuneError) as error:
-        fail(error)
-
-
-def run(work: Coroutine[Any, Any, int]) -> NoReturn:
-    """Run a coroutine and exit with the code it returns; SIGTERM cancels it as Ctrl-C does, so that it can end well."""
-    try:
-        raise typer.Exit(asyncio.run(_until_told(work)))
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-
-
-async def _until_told(work: Coroutine[Any, Any, int]) -> int:
-    task, told = asyncio.ensure_future(work), asyncio.Event()
-
-    def on_signal() -> None:
-        told.set()
-        task.cancel()
-
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, on_signal)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if not told.is_set():
-            raise
-        return 128 + signal.SIGTERM
 
 
 def main() -> None:
