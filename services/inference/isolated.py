@@ -52,10 +52,6 @@ class IsolatedModel(Generic[Request, Result]):
         """Return the model's results or raise what it raises; ModelDied when its process ended."""
         return self._worker().run(requests)
 
-    def warm_up(self) -> None:
-        """Start the calling thread's process and wait until its model is loaded."""
-        self._worker()
-
     def _worker(self) -> "_Worker[Request, Result]":
         worker: _Worker[Request, Result] | None = getattr(self._of_thread, "worker", None)
         if worker is not None and worker.alive:

@@ -20,7 +20,7 @@ tracer = trace.get_tracer(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InSlot:
     """Where the image lies, by the number of its slot's use; its shape; the µs it was decoded and waited for that."""
 
     sequence: int
@@ -39,7 +39,7 @@ class Decoders:
     limits: DecodeLimits
 
     @asynccontextmanager
-    async def decoded(self, data: bytes, priority: Priority = Priority.LIVE) -> AsyncGenerator[Place]:
+    async def decoded(self, data: bytes, priority: Priority = Priority.LIVE) -> AsyncGenerator[InSlot]:
         """Yield the decoded image; it can be taken until the body ends.
 
         Waits for a slot, then for a process, which is counted as waiting, with the way there and back. Raises what
@@ -53,4 +53,4 @@ class Decoders:
                 found = await self.processes.run(decode_into, lease.slot, data, self.limits, using=lease)
             lease.commit(Decoded(self.arena.array(lease.slot, found.shape), found.report, found.decode_us))
             waited_us = (time.monotonic_ns() - asked_ns) // 1000 - found.decode_us
-            yield Place(lease.sequence, found.shape, found.decode_us, max(0, waited_us))
+            yield InSlot(lease.sequence, found.shape, found.decode_us, max(0, waited_us))

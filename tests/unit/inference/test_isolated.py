@@ -72,7 +72,7 @@ def test_a_crash_costs_one_batch():
 def test_a_model_that_cannot_be_loaded_says_why():
     """What loading raises is raised by the call that needs the model."""
     with IsolatedModel[int, int](load_nothing) as model, pytest.raises(FileNotFoundError, match="no weights"):
-        model.warm_up()
+        model([1])
 
 
 def test_closing_ends_the_processes():
